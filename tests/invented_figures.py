@@ -8,6 +8,7 @@ TINY = {
     "alignment": {"signals": [3.0, 8.0], "lines": [1.0, 10.0], "points": [2.0]},
     "attention-map": {"n_sequences": 3, "dim": 20},
     "capacity": {"lines": [0.5, 1.5], "ratios": [0.5, 1.5], "dims": [10, 20]},
+    "kinds": {"kinds": [1, 3], "points": [3], "many": [1, 10]},
     "learning-curves": {"lines": [1.0, 4.0], "points": [1.0, 2.0], "vectorized_points": [1.0]},
     "hard-phase": {
         "lengths": [10, 100, 1000],

@@ -17,7 +17,9 @@ from sparsetoken.cli.command import app
 ROOT = Path(__file__).parents[1]
 PROSE = [ROOT / "README.md", *(ROOT / "docs").glob("*.rst")]
 PROSE += [
-    page for part in ("start", "guide", "theory") for page in (ROOT / "docs" / part).iterdir()
+    page
+    for part in ("start", "guide", "theory", "validation")
+    for page in (ROOT / "docs" / part).iterdir()
 ]
 
 
@@ -72,7 +74,8 @@ def test_cited_benchmarks_exist():
         for module, topics in re.findall(
             r"python -m (benchmarks[\w.]*)((?: [a-z]+)*)", page.read_text()
         ):
-            cited |= {f"benchmarks.{topic}" for topic in topics.split()} or {module}
+            named = topics.split() if module == "benchmarks" else []
+            cited |= {f"benchmarks.{topic}" for topic in named} or {module}
     assert {"benchmarks.theory", "benchmarks.robustness"} <= cited
     for module in cited:
         assert (ROOT / f"{module.replace('.', '/')}.py").exists(), module
@@ -97,6 +100,12 @@ def test_answers_are_written_out(folder):
             continue
         for example in doctest.DocTestParser().get_examples(page.read_text(), str(page)):
             assert "..." not in example.want or example.exc_msg, (page, example.source)
+
+
+def test_fractions_have_braces():
+    """What sets the formulas reads \\tfrac12 x as 12 over x."""
+    for page in PROSE:
+        assert not re.search(r"frac *\d", page.read_text()), page
 
 
 def test_one_version_everywhere():

@@ -15,8 +15,8 @@ def test_points_and_batches():
     assert points.weight.sum() == pytest.approx(1.0)
     assert points.weight[points.label > 0].sum() == pytest.approx(0.3)
     assert law.by_batch(points.scale).mean() == pytest.approx(points.weight @ points.scale)
-    assert law.by_batch(np.stack([points.scale] * 3, axis=1)).shape == (BATCHES, 3)
-    first = law.first_batch
+    first = law.batch(0)
+    assert law.by_batch(points.scale)[0] == pytest.approx(first.points.average(first.points.scale))
     assert first.points.weight.sum() == pytest.approx(1.0)
     assert np.array_equal(first.positive.scale, law.positive.scale[: 1024 // BATCHES])
 

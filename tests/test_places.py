@@ -29,6 +29,17 @@ def test_places_against_enumeration(n_signal, contiguous, scale):
     assert log_mean_over_places(exponents, n_signal, contiguous) == pytest.approx(log_mean)
 
 
+def test_places_of_several_kinds_are_those_of_each():
+    exponents = np.random.default_rng(2).standard_normal((4, 3, 5))
+    log_mean, chances = weigh_places(exponents.reshape(4, 15), 2, n_kinds=3)
+    logs, each = zip(*(weigh_places(exponents[:, k], 2) for k in range(3)), strict=True)
+    weights = np.exp(logs)
+    assert np.exp(log_mean) == pytest.approx(weights.mean(axis=0))
+    assert log_mean_over_places(exponents.reshape(4, 15), 2, n_kinds=3) == pytest.approx(log_mean)
+    joint = (weights / weights.sum(axis=0))[..., np.newaxis] * each
+    assert chances == pytest.approx(np.moveaxis(joint, 0, 1).reshape(4, 15))
+
+
 def log_symmetric(exponents, degree):
     """Log of the elementary symmetric polynomial by the textbook recursion, in logarithms."""
     sums = np.full(degree + 1, -np.inf)

@@ -11,6 +11,7 @@ from sparsetoken.pooling import (
     Mean,
     Pooling,
     Softmax,
+    SoftmaxOne,
     Stacked,
     get_pooling,
     pooling_models,
@@ -19,7 +20,7 @@ from sparsetoken.theory.features import get_model
 from user_poolings import Rectified
 
 STACKED = [Stacked(), Stacked(depth=3, residual=0.3, inner=2.0)]
-ALL = [Mean(), Softmax(), Hardmax(), Elementwise(), Rectified(), *STACKED]
+ALL = [Mean(), Softmax(), Hardmax(), SoftmaxOne(), Elementwise(), Rectified(), *STACKED]
 COMPETING = [Mean(), Softmax(), Hardmax(), *STACKED]
 each_pooling = pytest.mark.parametrize("pooling", ALL, ids=repr)
 
@@ -28,6 +29,7 @@ def test_exact_values():
     scores = np.array([[0.0, np.log(3.0), 0.0], [1.0, 1.0, -2.0]])
     assert Mean().weights(scores) == pytest.approx(np.full((2, 3), 1 / 3))
     assert Softmax().weights(scores)[0] == pytest.approx([0.2, 0.6, 0.2])
+    assert SoftmaxOne().weights(scores)[0] == pytest.approx([1 / 6, 1 / 2, 1 / 6])
     assert Hardmax().weights(scores).tolist() == [[0, 1, 0], [0.5, 0.5, 0]]
     assert Rectified().weights(scores)[1] == pytest.approx([1 / 3, 1 / 3, 0])
     assert Elementwise().weights(scores)[0] == pytest.approx([1 / 6, 1 / 4, 1 / 6])
@@ -80,6 +82,14 @@ def test_limits_of_softmax():
     assert Softmax().weights(0 * scores) == pytest.approx(Mean().weights(scores))
     assert Softmax().weights(1e4 * scores) == pytest.approx(Hardmax().weights(scores), abs=1e-6)
     assert Softmax().weights(scores) == pytest.approx(softmax(scores))
+
+
+def test_softmax_one_is_softmax_beside_a_token_of_zeros():
+    scores = 5.0 * np.random.default_rng(3).standard_normal((20, 6))
+    beside = Softmax().weights(np.pad(scores, ((0, 0), (0, 1))))
+    assert SoftmaxOne().weights(scores) == pytest.approx(beside[:, :-1], rel=1e-12)
+    assert SoftmaxOne().weights(scores + 1e3) == pytest.approx(Softmax().weights(scores))
+    assert not SoftmaxOne().weights(scores - 1e3).any()
 
 
 @each_pooling

@@ -144,9 +144,24 @@ def test_what_a_table_leaves_out_has_a_default():
         Population.from_tables([3])
 
 
-def test_tables_do_not_lose_runs():
-    with pytest.raises(ValueError, match="kinds as tables have no runs"):
-        Population([SparseTokenProblem(9, 3, 2.0, 0.4, contiguous=True)]).to_tables()
+def test_tables_do_not_lose_runs_and_kinds():
+    population = Population(
+        [
+            SparseTokenProblem(9, 3, 2.0, contiguous=True, n_kinds=2),
+            SparseTokenProblem(5, n_kinds=2),
+        ]
+    )
+    assert Population.from_tables(population.to_tables()) == population
+    assert "n_kinds" not in Population([SparseTokenProblem(9)]).to_tables()[0]
+
+
+def test_all_have_the_same_kinds_of_signal():
+    with pytest.raises(ValueError, match="kinds must have the same n_kinds"):
+        Population([SparseTokenProblem(9, n_kinds=2), SparseTokenProblem(5)])
+    population = Population([SparseTokenProblem(9, n_kinds=2), SparseTokenProblem(5, n_kinds=2)])
+    _, y, truth = population.sample(200, 3, random_state=0, return_truth=True)
+    assert set(truth.kinds[y == 1]) == {0, 1}
+    assert truth.directions.shape == (population.n_kinds, 3)
 
 
 @pytest.mark.parametrize("name", POPULATIONS)

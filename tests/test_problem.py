@@ -156,6 +156,44 @@ def test_signal_of_runs_is_where_the_truth_says():
     assert abs(standard_score(along[~truth.positions], 0.0)) < Z_LIMIT
 
 
+KINDS = SparseTokenProblem(6, 2, 3.0, 0.7, n_kinds=3)
+
+
+def test_kinds_of_signal_are_a_field_like_the_others():
+    assert eval(repr(KINDS)) == KINDS != SparseTokenProblem(6, 2, 3.0, 0.7)
+    assert "n_kinds" not in repr(SparseTokenProblem(9, 3))
+    for wrong in (0, 1.5, "two", None):
+        with pytest.raises(ValueError, match=f"^n_kinds must be .*got {wrong!r}"):
+            SparseTokenProblem(9, n_kinds=wrong)
+    with pytest.raises(ValueError, match=r"^dim must be an integer >= 3"):
+        KINDS.sample(5, 2)
+
+
+def test_each_positive_has_the_signal_of_its_kind():
+    X, y, truth = KINDS.sample(4000, 5, random_state=0, return_truth=True)
+    assert np.allclose(truth.directions @ truth.directions.T, np.eye(3))
+    assert (truth.kinds[y == 0] == -1).all()
+    counts = np.bincount(truth.kinds[y == 1], minlength=3)
+    assert abs(counts - counts.mean()).max() < Z_LIMIT * math.sqrt(counts.mean())
+    shift = 3.0 * truth.positions[..., np.newaxis] * truth.directions[truth.kinds][:, np.newaxis]
+    noise = (X - shift) @ truth.directions.T
+    assert abs(standard_score(noise.ravel(), 0.0)) < Z_LIMIT
+    assert abs(standard_score(noise.ravel() ** 2, 1.0)) < Z_LIMIT
+    with pytest.raises(AttributeError, match="ask for directions"):
+        _ = truth.direction
+    more = KINDS.sample(9, 5, direction=truth.directions, return_truth=True)[2]
+    assert np.array_equal(more.directions, truth.directions)
+    for wrong in (truth.directions[:2], 2.0 * truth.directions, truth.directions[[0, 0, 1]]):
+        with pytest.raises(ValueError, match=r"^direction must be orthogonal unit vectors"):
+            KINDS.sample(9, 5, direction=wrong)
+
+
+def test_one_query_sees_less_of_several_kinds():
+    seen = KINDS.seen_by_one_query()
+    assert seen == SparseTokenProblem(6, 2, 1.0 / math.sqrt(3.0) * 3.0, 0.7)
+    assert seen.seen_by_one_query() is seen
+
+
 def test_training_and_test_sequences_have_one_direction():
     problem = SparseTokenProblem(4, 4, 3.0)
     X, X_test, y, y_test = problem.sample_train_test(300, 200, 20, random_state=0)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
@@ -19,5 +20,12 @@ def test_block_runs(block, capsys):
         assert float(line) == pytest.approx(float(number), abs=6e-4)
 
 
-def test_there_are_blocks_for_both_audiences():
-    assert len(BLOCKS) >= 2
+def test_three_ways_in_within_a_hundred_lines():
+    assert len(BLOCKS) == 3
+    assert len(README.splitlines()) <= 100
+
+
+def test_links_lead_to_what_a_code_host_renders():
+    for target in re.findall(r"\]\(([^)]+)\)", README):
+        assert target.startswith("https://") or (ROOT / target).exists(), target
+        assert not target.endswith(".rst")

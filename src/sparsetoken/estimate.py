@@ -3,7 +3,8 @@
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar
+from inspect import get_annotations
+from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
@@ -102,13 +103,23 @@ class Estimate(float):
         return f"Estimate({float(self):.6g} ± {self.uncertainty:.1g}{flag})"
 
 
+@dataclass_transform(frozen_default=True, eq_default=False)
 class Record(Mapping[str, Any]):
     """Base of the results: a row of a table, with plain numbers by name.
 
-    ``pandas.DataFrame`` makes a table of a list of results.
+    ``pandas.DataFrame`` makes a table of a list of results. Fields are declared as those of a
+    dataclass, which a result is not: pandas would show the fields, not the numbers.
     """
 
     columns: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls, kw_only: bool = False) -> None:
+        """Take what type checkers need to know."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        classes = reversed(type(self).__mro__)
+        names = [name for each in classes for name in get_annotations(each) if name != "columns"]
+        vars(self).update(zip(names, values, strict=False), **named)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers by name, as plain Python values: a row of a table."""

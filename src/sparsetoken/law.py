@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetoken._types import Bools, Floats
+from sparsetoken._types import Floats, Indices
 from sparsetoken.problem import Problem
 
 
@@ -47,7 +47,7 @@ class Points(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Equally likely points of samples of one true class and recorded label."""
+    """Equally likely points of samples of one true class and recorded label, batch by batch."""
 
     label: float
     """The recorded label, ±1."""
@@ -58,6 +58,8 @@ class Part(NamedTuple):
     along_query: Floats
     along_rest: Floats
     scale: Floats
+    direction: int = 0
+    """Index of the kind of signal."""
 
 
 class Readout(NamedTuple):
@@ -96,7 +98,7 @@ def score_mean(points: Points, readout: Readout) -> Floats:
 class FeatureLaw:
     """Law of the features of a sample, as points in equally large independent batches.
 
-    Points are ordered by part (a kind of sample, a true class and a recorded label), then by batch.
+    Points are ordered by batch, then by part (a kind of sample, a true class, a recorded label).
 
     Examples
     --------
@@ -118,26 +120,23 @@ class FeatureLaw:
     """
 
     points: Points
-    sizes: tuple[int, ...]
-    """How many points each part has."""
-    signal: tuple[bool, ...]
-    """Which parts carry the signal."""
-    batches: int
+    direction: Indices
+    """Index of each point's kind of signal; −1 of samples without signal."""
+    batches: int = 1
 
     @classmethod
     def mixture(cls, parts: Iterable[Part], batches: int = 1) -> "FeatureLaw":
         """Return the law of parts; those of probability zero are left out."""
-        listed = [part for part in parts if part.probability > 0.0]
-        sizes = tuple(part.scale.size for part in listed)
-        weights = [np.full(n, 1.0 / n) * p.probability for n, p in zip(sizes, listed, strict=True)]
-        points = Points(
-            np.repeat([part.label for part in listed], sizes),
-            np.concatenate([part.along_query for part in listed]),
-            np.concatenate([part.along_rest for part in listed]),
-            np.concatenate([part.scale for part in listed]),
-            np.concatenate(weights),
-        )
-        return cls(points, sizes, tuple(part.signal for part in listed), batches)
+        columns = []
+        for part in parts:
+            if part.probability > 0.0:
+                weight = part.probability / part.scale.size
+                direction = part.direction if part.signal else -1
+                triple = part.along_query, part.along_rest, part.scale
+                column = np.broadcast_arrays(part.label, *triple, weight, direction)
+                columns.append([values.reshape(batches, -1) for values in column])
+        joined = [np.concatenate(x, axis=1).ravel() for x in zip(*columns, strict=True)]
+        return cls(Points(*joined[:5]), joined[5], batches)
 
     @cached_property
     def positive(self) -> Points:
@@ -152,45 +151,24 @@ class FeatureLaw:
     @cached_property
     def noise(self) -> Points:
         """The points of samples that do not carry the signal, given that they do not."""
-        return self.points.where(~self.carries_signal)
+        return self.points.where(self.direction < 0)
 
-    @cached_property
-    def first_batch(self) -> "FeatureLaw":
-        """The law of the first batch alone: a coarse version of the whole."""
-        return self.batch(0)
+    def rows(self, index: int) -> slice:
+        """Return where the points of one batch are."""
+        size = self.direction.size // self.batches
+        return slice(index * size, (index + 1) * size)
 
     def batch(self, index: int) -> "FeatureLaw":
-        """Return the law of one batch alone."""
+        """Return the law of one batch alone: a coarse version of the whole."""
         rows = self.rows(index)
-        points = Points(*(np.concatenate([column[r] for r in rows]) for column in self.points))
+        points = Points(*(column[rows] for column in self.points))
         points = points._replace(weight=points.weight * self.batches)
-        sizes = tuple(size // self.batches for size in self.sizes)
-        return FeatureLaw(points, sizes, self.signal, 1)
-
-    def rows(self, index: int) -> list[slice]:
-        """Return where the points of one batch are, in each part."""
-        sizes = [size // self.batches for size in self.sizes]
-        starts = [start + index * size for start, size in zip(self._starts, sizes, strict=True)]
-        return [slice(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+        return FeatureLaw(points, self.direction[rows])
 
     def by_batch(self, values: Floats) -> Floats:
-        """Average ``values``, one row per entry of :attr:`points`, within each batch."""
-        shape = (-1, *[1] * (values.ndim - 1))
-        weighted = self.points.weight.reshape(shape) * values
-        total = np.zeros((self.batches, *values.shape[1:]))
-        for start, size in zip(self._starts, self.sizes, strict=True):
-            part = weighted[start : start + size]
-            total += part.reshape(self.batches, -1, *values.shape[1:]).sum(axis=1)
-        return self.batches * total
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return np.cumsum((0, *self.sizes[:-1])).tolist()
-
-    @cached_property
-    def carries_signal(self) -> Bools:
-        """Which of the points are of samples that carry the signal."""
-        return np.repeat(self.signal, self.sizes)
+        """Average ``values``, one per entry of :attr:`points`, within each batch."""
+        weighted = self.batches * self.points.weight * values
+        return np.asarray(weighted.reshape(self.batches, -1).sum(axis=1))
 
 
 def linear_law(problem: Problem, n_tokens: int) -> FeatureLaw:

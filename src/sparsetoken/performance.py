@@ -80,23 +80,10 @@ class Performance(Record):
     law: FeatureLaw
     readout: Readout
     loss: Loss
-    moves: Floats | None
-    converged: bool
-    n_windows: int
-    window_law: Callable[[int], FeatureLaw] | None
-
-    def __init__(
-        self,
-        law: FeatureLaw,
-        readout: Readout,
-        loss: Loss,
-        moves: Floats | None = None,
-        converged: bool = True,
-        n_windows: int = 1,
-        window_law: Callable[[int], FeatureLaw] | None = None,
-    ) -> None:
-        vars(self).update(law=law, readout=readout, loss=loss, moves=moves, converged=converged)
-        vars(self).update(n_windows=n_windows, window_law=window_law)
+    moves: Floats | None = None
+    converged: bool = True
+    n_windows: int = 1
+    window_law: Callable[[int], FeatureLaw] | None = None
 
     @cached_property
     def test_error(self) -> Estimate:
@@ -258,7 +245,7 @@ class Performance(Record):
         if self.n_windows == 1:
             return _survival(law.positive if label > 0 else law.negative, readout, thresholds)
         labelled = law.points.label == label
-        signal = law.carries_signal & labelled
+        signal = (law.direction >= 0) & labelled
         below_noise = _log_below(law.noise, readout, thresholds)
         true = float(law.points.weight[signal].sum() / law.points.weight[labelled].sum())
         above = -(1.0 - true) * np.expm1(self.n_windows * below_noise)

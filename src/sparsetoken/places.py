@@ -13,6 +13,7 @@ moderate size, however large the exponents.
 import math
 
 import numpy as np
+from scipy.special import logsumexp, softmax
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats
@@ -22,19 +23,34 @@ _MANY = 100.0  # variance of a count from which on its law is known well enough 
 
 
 def weigh_places(
-    exponents: Floats, n_signal: int, contiguous: bool = False
+    exponents: Floats, n_signal: int, contiguous: bool = False, n_kinds: int = 1
 ) -> tuple[Floats, Floats]:
-    """Return the log of the mean weight over the places, and the tokens' chances, in each row."""
-    chances = np.empty(exponents.shape)
-    return _weigh_rows(np.ascontiguousarray(exponents), n_signal, contiguous, chances), chances
+    """Return the log of the mean weight over the places, and the tokens' chances, in each row.
+
+    If the signal may be of several kinds, a row has the tokens' exponents for the first kind, then
+    those for the second, ...: a place is a kind and R tokens.
+    """
+    rows = np.ascontiguousarray(exponents).reshape(-1, exponents.shape[1] // n_kinds)
+    chances = np.empty(rows.shape)
+    logs = _weigh_rows(rows, n_signal, contiguous, chances)
+    if n_kinds == 1:
+        return logs, chances
+    logs = logs.reshape(-1, n_kinds)
+    chances *= softmax(logs, axis=1).reshape(-1, 1)
+    return _log_mean(logs), chances.reshape(exponents.shape)
 
 
-def log_mean_over_places(exponents: Floats, n_signal: int, contiguous: bool = False) -> Floats:
+def log_mean_over_places(
+    exponents: Floats, n_signal: int, contiguous: bool = False, n_kinds: int = 1
+) -> Floats:
     """Return the log of the mean weight over the places, in each row."""
-    unasked = np.empty((len(exponents), 0))
-    rows = np.ascontiguousarray(exponents)
-    result: Floats = _weigh_rows(rows, n_signal, contiguous, unasked)
-    return result
+    rows = np.ascontiguousarray(exponents).reshape(-1, exponents.shape[1] // n_kinds)
+    logs: Floats = _weigh_rows(rows, n_signal, contiguous, np.empty((len(rows), 0)))
+    return logs if n_kinds == 1 else _log_mean(logs.reshape(-1, n_kinds))
+
+
+def _log_mean(logs: Floats) -> Floats:
+    return np.asarray(logsumexp(logs, axis=1) - math.log(logs.shape[1]))
 
 
 @njit(error_model="numpy")

@@ -29,6 +29,7 @@ __all__ = [
     "Mean",
     "Pooling",
     "Softmax",
+    "SoftmaxOne",
     "Stacked",
     "get_pooling",
     "pooling_models",
@@ -157,6 +158,24 @@ class Softmax(Pooling):
         weights = scores - segments.spread(segments.reduce(np.maximum, scores))
         np.exp(weights, out=weights)
         weights /= segments.spread(segments.reduce(np.add, weights))
+        return weights
+
+
+class SoftmaxOne(Pooling):
+    """Weights exp(score)/(1 + Σ exp(score)): none for tokens that all score far below zero.
+
+    That is softmax beside a token of zeros, so that the weights sum to less than one.
+    """
+
+    name = "softmax-1"
+    model = None  # pass the pooling, or its name, as a pooling
+
+    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+        """Return exp(score), over one plus the sum of all."""
+        largest = np.maximum(segments.reduce(np.maximum, scores), 0.0)
+        weights = scores - segments.spread(largest)
+        np.exp(weights, out=weights)
+        weights /= segments.spread(segments.reduce(np.add, weights) + np.exp(-largest))
         return weights
 
 

@@ -3,14 +3,14 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real, shown
-from sparsetoken.problem import Problem, SparseTokenProblem
-from sparsetoken.vocabulary import check_known, group
+from sparsetoken.problem import FIELDS, Problem, SparseTokenProblem
+from sparsetoken.vocabulary import check_known
 
 
 @dataclass(frozen=True, init=False)
@@ -70,6 +70,8 @@ class Population(Problem):
         errors = tuple(check_real("label_errors", e, low=0.0, high=1.0) for e in label_errors)
         if len(errors) != 2:
             raise ValueError(f"label_errors must be two probabilities, got {shown(errors)}")
+        if len({kind.n_kinds for kind in listed}) > 1:
+            raise ValueError(f"kinds must have the same n_kinds, got {shown(listed)}")
         joined: dict[SparseTokenProblem, float] = {}
         for kind, weight in zip(listed, weights, strict=True):
             if weight > 0.0:
@@ -114,10 +116,9 @@ class Population(Problem):
         [(2.97, 0.167), (5.0, 0.667), (8.41, 0.167)]
         """
         n_nodes = check_count("n_nodes", n_nodes)
-        names = [field.name for field in fields(SparseTokenProblem)]
         axes = []
         for name, distribution in distributions.items():
-            check_choice("quantity", name, names)
+            check_choice("quantity", name, FIELDS)
             axes.append([(name, *node) for node in _nodes(name, distribution, n_nodes)])
         kinds, weights = [], []
         for nodes in itertools.product(*axes):
@@ -165,7 +166,7 @@ class Population(Problem):
         positive_rate : float, default=0.5
             Of kinds that have none of their own.
         """
-        names = ("probability", *group("problem"))
+        names = ("probability", *FIELDS)
         if not isinstance(kinds, list) or not all(isinstance(kind, Mapping) for kind in kinds):
             raise ValueError(f"kinds must be tables with {', '.join(names)}; got {shown(kinds)}")
         probabilities, problems = [], []

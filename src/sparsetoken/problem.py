@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,20 +21,31 @@ from sparsetoken.vocabulary import PARAMETERS, group
 
 RandomState = int | np.random.Generator | None
 
+FIELDS = group("problem", "positions")
+"""The names of a problem's numbers, in the order of the vocabulary."""
 _LARGEST_SIGNAL = 1e9  # what squares and sums of it leave finite
 
 
 class Truth(NamedTuple):
     """What a classifier is not told about the samples it gets."""
 
-    direction: Floats
-    """The signal's unit vector ξ, shape (dim,)."""
+    directions: Floats
+    """The unit vectors of the kinds of signal, orthogonal to each other: shape (n_kinds, dim)."""
     positions: Bools
     """Which tokens carry the signal, shape (n_samples, n_tokens); no token of a negative does."""
     positive: Bools
     """The true classes, shape (n_samples,): whether a sample carries the signal."""
     kind: Indices
     """Of which kind of a population each sample is, shape (n_samples,); 0 of a single problem."""
+    kinds: Indices
+    """Which of the directions the signal of each sample has, shape (n_samples,); −1 without one."""
+
+    @property
+    def direction(self) -> Floats:
+        """The signal's unit vector ξ, shape (dim,), if there is one kind of signal."""
+        if len(self.directions) > 1:
+            raise AttributeError("there are several kinds of signal: ask for directions")
+        return self.directions[0]
 
 
 class DrawnSamples(NamedTuple):
@@ -46,6 +57,8 @@ class DrawnSamples(NamedTuple):
     """Its true class: whether it carries the signal."""
     label: Indices
     """Its recorded label, 0 or 1."""
+    direction: Indices
+    """Index of its signal's direction; −1 of a sample without signal."""
 
 
 class SampleSetting(NamedTuple):
@@ -53,7 +66,7 @@ class SampleSetting(NamedTuple):
 
     dim: int
     rng: np.random.Generator
-    direction: Floats
+    directions: Floats
     dtype: Any
 
 
@@ -110,6 +123,12 @@ class Problem:
     label_errors: tuple[float, float] = (0.0, 0.0)
 
     @property
+    def n_kinds(self) -> int:
+        """Number of kinds of signal, each with a direction of its own."""
+        n_kinds: int = self.kinds[0].n_kinds
+        return n_kinds
+
+    @property
     def positive_rate(self) -> float:
         """Probability that a sample is recorded as positive."""
         return math.fsum(group.probability for group in self.groups if group.label > 0)
@@ -142,6 +161,18 @@ class Problem:
         """Return the same with all signals multiplied by a factor."""
         return self.map(lambda kind: replace(kind, signal=factor * kind.signal))
 
+    def seen_by_one_query(self) -> "Problem":
+        """Return what a classifier with one direction sees of several kinds of signal.
+
+        By symmetry it learns the mean of the directions. A signal token projects a fraction 1/√K of
+        its strength on it; the rest lies where the classifier has no overlap (docs/theory, section
+        19).
+        """
+        if self.n_kinds == 1:
+            return self
+        one = 1.0 / math.sqrt(self.n_kinds)
+        return self.map(lambda kind: replace(kind, signal=one * kind.signal, n_kinds=1))
+
     def windows(self, n_windows: int) -> "Problem":
         """Return the problem of the window that holds the signal, of several equal ones."""
         if n_windows == 1:
@@ -161,10 +192,14 @@ class Problem:
 
     def to_tables(self) -> list[dict[str, Any]]:
         """Return a table for each kind, as TOML and JSON have them: probability and numbers."""
-        if any(kind.contiguous for kind in self.kinds):
-            raise ValueError(f"kinds as tables have no runs (contiguous), got {shown(self)}")
+        always = ("n_tokens", "n_signal", "signal", "positive_rate")
         return [
-            {"probability": share} | {name: getattr(kind, name) for name in group("problem")}
+            {"probability": share}
+            | {
+                name: getattr(kind, name)
+                for name in FIELDS
+                if name in always or getattr(kind, name) != PARAMETERS[name].default
+            }
             for kind, share in zip(self.kinds, self.shares, strict=True)
         ]
 
@@ -202,7 +237,7 @@ class Problem:
         return tuple(group for group in groups if group.probability > 0.0)
 
     def draw(self, n_samples: int, rng: np.random.Generator) -> DrawnSamples:
-        """Draw kind, true class and recorded label of each sample."""
+        """Draw kind, true class, recorded label and kind of signal of each sample."""
         kind = np.zeros(n_samples, dtype=int)
         if len(self.kinds) > 1:
             kind = np.searchsorted(np.cumsum(self.shares)[:-1], rng.random(n_samples), "right")
@@ -210,7 +245,11 @@ class Problem:
         positive = label = rng.random(n_samples) < rates[kind]
         if any(self.label_errors):
             label = positive ^ (rng.random(n_samples) < np.where(positive, *self.label_errors))
-        return DrawnSamples(kind, positive, label.astype(np.int64))
+        direction = np.zeros(n_samples, dtype=int)
+        if self.n_kinds > 1:
+            direction = rng.integers(self.n_kinds, size=n_samples)
+        direction = np.where(positive, direction, -1)
+        return DrawnSamples(kind, positive, label.astype(np.int64), direction)
 
     def sample(
         self,
@@ -233,9 +272,9 @@ class Problem:
             Number of sequences, and of features per token.
         random_state : int, Generator or None, default=None
             Source of randomness; the same seed gives the same sample.
-        direction : array-like of shape (dim,), optional
-            The signal's unit vector; drawn uniformly unless given. Pass ``truth.direction`` to draw
-            more sequences later on.
+        direction : array-like of shape (dim,) or (n_kinds, dim), optional
+            The signal's unit vector, or those of its kinds; drawn uniformly unless given. Pass
+            ``truth.directions`` to draw more sequences later on.
         dtype : {float64, float32}, default=float64
             Type of the tokens.
         return_truth : bool, default=False
@@ -250,21 +289,22 @@ class Problem:
         truth : Truth
             Only with ``return_truth=True``; ``positions`` is a list where lengths differ.
         """
-        setting = prepare_sample(n_samples, dim, random_state, direction, dtype)
+        setting = prepare_sample(self, n_samples, dim, random_state, direction, dtype)
         drawn = self.draw(n_samples, setting.rng)
         if len(self.kinds) == 1:
-            positions, X = self.kinds[0].sample_tokens(drawn.positive, setting)
+            positions, X = self.kinds[0].sample_tokens(drawn.direction, setting)
         else:
             positions, X = [None] * n_samples, [None] * n_samples
             for index, kind in enumerate(self.kinds):
                 rows = np.flatnonzero(drawn.kind == index)
-                marks, tokens = kind.sample_tokens(drawn.positive[rows], setting)
+                marks, tokens = kind.sample_tokens(drawn.direction[rows], setting)
                 for row, mark, sequence in zip(rows, marks, tokens, strict=True):
                     positions[row], X[row] = mark, sequence
             if len({kind.n_tokens for kind in self.kinds}) == 1:
                 positions, X = np.stack(positions), np.stack(X)
         if return_truth:
-            return X, drawn.label, Truth(setting.direction, positions, drawn.positive, drawn.kind)
+            told = positions, drawn.positive, drawn.kind, drawn.direction
+            return X, drawn.label, Truth(setting.directions, *told)
         return X, drawn.label
 
     def sample_train_test(
@@ -329,6 +369,9 @@ class SparseTokenProblem(Problem):
     contiguous : bool, default=False
         Whether the signal tokens are neighbors, a run that starts anywhere. Attention and mean
         pooling do not see positions; the best classifier gains by it.
+    n_kinds : int, default=1
+        Number K of kinds of signal. Each positive sample is of one, drawn with equal chances and
+        not recorded; the kinds have orthogonal directions.
 
     Examples
     --------
@@ -351,22 +394,32 @@ class SparseTokenProblem(Problem):
     signal: float = 1.0
     positive_rate: float = 0.5
     contiguous: bool = False
+    n_kinds: int = 1
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = PARAMETERS[field.name].check(getattr(self, field.name))
-            object.__setattr__(self, field.name, value)
+        for name in FIELDS:
+            object.__setattr__(self, name, PARAMETERS[name].check(getattr(self, name)))
         check_count("n_signal", self.n_signal, maximum=self.n_tokens)
 
     def __repr__(self) -> str:
-        shown = [field for field in fields(self) if field.name != "contiguous" or self.contiguous]
-        listed = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in shown)
+        (table,) = self.to_tables()
+        listed = ", ".join(f"{name}={value!r}" for name, value in list(table.items())[1:])
         return f"SparseTokenProblem({listed})"
 
     @property
     def in_runs(self) -> bool:
         """Whether it matters that the signal tokens are neighbors: there are several, not all."""
         return self.contiguous and 1 < self.n_signal < self.n_tokens
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of a token and a kind of signal: where one signal token may be."""
+        return self.n_tokens * self.n_kinds
+
+    @property
+    def grouped(self) -> bool:
+        """Whether it matters which tokens carry the signal together: in runs, or of one kind."""
+        return self.in_runs or (self.n_kinds > 1 and self.n_signal > 1)
 
     @property
     def sparsity(self) -> float:
@@ -391,13 +444,15 @@ class SparseTokenProblem(Problem):
         """Return the problem with another positive rate."""
         return replace(self, positive_rate=positive_rate)
 
-    def sample_tokens(self, positive: Bools, setting: SampleSetting) -> tuple[Bools, Array]:
-        """Draw the positions of the signal and the tokens of samples of the given classes."""
-        positions = self.draw_positions(positive.size, setting.rng) & positive[:, np.newaxis]
-        shape = (positive.size, self.n_tokens, setting.dim)
+    def sample_tokens(self, direction: Indices, setting: SampleSetting) -> tuple[Bools, Array]:
+        """Draw the positions of the signal and the tokens of samples with these directions."""
+        n_samples = direction.size
+        positions = self.draw_positions(n_samples, setting.rng) & (direction >= 0)[:, np.newaxis]
+        shape = (n_samples, self.n_tokens, setting.dim)
         X = setting.rng.standard_normal(shape, dtype=setting.dtype)
-        shift = (self.signal * setting.direction).astype(X.dtype)
-        np.add(X, shift, out=X, where=positions[:, :, np.newaxis])
+        shifts = (self.signal * setting.directions).astype(X.dtype)
+        rows, tokens = np.nonzero(positions)
+        X[rows, tokens] += shifts[direction[rows]]
         return positions, X
 
     def draw_positions(self, n_samples: int, rng: np.random.Generator) -> Bools:
@@ -422,19 +477,35 @@ def check_problem(problem: Any) -> Problem:
 
 
 def prepare_sample(
-    n_samples: Any, dim: Any, random_state: Any, direction: Any, dtype: Any
+    problem: Problem, n_samples: Any, dim: Any, random_state: Any, direction: Any, dtype: Any
 ) -> SampleSetting:
-    """Check the arguments of a sample, and draw the direction unless it is given."""
+    """Check the arguments of a sample, and draw the directions unless they are given."""
     check_count("n_samples", n_samples)
-    dim = check_count("dim", dim)
+    dim = check_count("dim", dim, minimum=problem.n_kinds)
     rng = check_random_state(random_state)
     if direction is None:
-        direction = random_direction(dim, rng)
-    direction = check_unit_vector("direction", direction, dim)
-    return SampleSetting(dim, rng, direction, check_float_type("dtype", dtype))
+        directions = random_directions(problem.n_kinds, dim, rng)
+    else:
+        directions = check_directions(direction, problem.n_kinds, dim)
+    return SampleSetting(dim, rng, directions, check_float_type("dtype", dtype))
 
 
-def random_direction(dim: int, rng: np.random.Generator) -> Floats:
-    """Draw a unit vector uniformly on the sphere of R^dim."""
-    vector = rng.standard_normal(dim)
-    return vector / np.linalg.norm(vector)
+def check_directions(direction: Any, n_kinds: int, dim: int) -> Floats:
+    """Return the directions of the kinds of signal, (n_kinds, dim), or raise ValueError."""
+    if n_kinds == 1 and np.ndim(direction) < 2:
+        return check_unit_vector("direction", direction, dim)[np.newaxis]
+    directions, shape = np.asarray(direction, dtype=float), (n_kinds, dim)
+    if directions.shape != shape or not np.allclose(directions @ directions.T, np.eye(shape[0])):
+        raise ValueError(
+            f"direction must be orthogonal unit vectors of shape {shape}, got {shown(direction)}"
+        )
+    return directions
+
+
+def random_directions(n_kinds: int, dim: int, rng: np.random.Generator) -> Floats:
+    """Draw orthogonal unit vectors, (n_kinds, dim), uniformly."""
+    vectors = rng.standard_normal((n_kinds, dim))
+    if n_kinds == 1:
+        return vectors / np.linalg.norm(vectors)
+    orthogonal, upper = np.linalg.qr(vectors.T)
+    return np.asarray((orthogonal * np.sign(np.diag(upper))).T)

@@ -183,10 +183,8 @@ def test_links_restore_everything_with_what_is_pinned(visitor, browser, server):
     assert visitor.page.locator('[data-count="alpha_max"]').inner_text() == "n = 2000"
     context, other = visit(browser, server)
     other.open(urlsplit(visitor.page.url).query)
-    pinned_there = (
-        "document.querySelector('#figure > div').data.some((t) => t.name === 'pooled, pinned')"
-    )
-    other.wait(pinned_there)
+    whole = f"t.name === 'pooled, pinned' && t.x.length === {len(pinned[0])}"
+    other.wait(f"document.querySelector('#figure > div').data.some((t) => {whole})")
     assert other.values == visitor.values
     assert other.trace("pooled") == visitor.trace("pooled")
     assert other.trace("pooled, pinned") == pinned

@@ -85,7 +85,7 @@ def test_what_nobody_listens_to_stops(tmp_path):
         answer, process = await begun(crew, tasks.go_on, tmp_path / "ended")
         await answer.aclose()
         await until((tmp_path / "ended").exists)
-        await until(lambda: len(crew._idle) > 1)
+        await until(lambda: [w._process.pid for w in crew._idle[-1:]] == [process.pid])
         (line,) = await answered(crew, tasks.count, 1)
         assert line["progress"] == str(process.pid)  # it has stopped by itself and is used again
 

@@ -52,6 +52,19 @@ def test_pilot_as_json_and_picture(run, tmp_path):
     assert "<svg" in picture.read_text()
 
 
+def test_a_table_without_sequences_has_a_sample_in_each_row(run, tmp_path):
+    X, y = st.SparseTokenProblem(1, 1, 6.0).sample(20, 3, random_state=0)
+    rows = [f"{y[i]},{','.join(map(str, X[i, 0]))}" for i in range(len(X))]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["y,a,b,c", *rows]))
+    options = ("--label", "y", "--error", "0.3", "--effort", "0.1", "--json")
+    code, out, err = run("plan", "pilot", table, *options)
+    assert code == 0, err
+    data = json.loads(out)
+    assert data["pilot_size"] == 20
+    assert "labelled samples" in data["answer"] or "20 samples" in data["answer"]
+
+
 CURVE = "n_samples,error,auc,seed\n" + "\n".join(
     f"{n},{e},{a},0"
     for n, e, a in ((20, 0.38, 0.66), (40, 0.3, 0.77), (80, 0.22, 0.86), (160, 0.17, 0.91))

@@ -132,8 +132,8 @@ def test_control_c_keeps_what_is_finished(run, sweep, tmp_path):
 def test_bad_files(refused, run, sweep, tmp_path):
     missing = tmp_path / "missing.toml"
     refused(("sweep", "run", missing), 1, "missing.toml", "o such file")
-    refused(("sweep", "status", "--store", tmp_path / "none.db"), 1, "there is no store")
-    refused(("sweep", "export", "--store", tmp_path / "none.db"), 1, "there is no store")
+    refused(("sweep", "status", "--store", tmp_path / "none.db"), 1, "No such file")
+    refused(("sweep", "export", "--store", tmp_path / "none.db"), 1, "No such file")
     assert not (tmp_path / "none.db").exists()
     sweep.write_text(TEXT.replace("alpha = ", "alhpa = "))
     refused(("sweep", "run", sweep), 2, "sweep.toml", "'alhpa'", "did you mean 'alpha'")
@@ -168,15 +168,15 @@ def test_damage_is_told_the_rest_exported_and_the_lost_computed(refused, run, sw
     store.write_bytes(content[:digit] + changed + content[digit + 1 :])
     _, out, err = run("sweep", "status", sweep, "--json")
     assert json.loads(out)["pending"] == 1
-    assert "1 lines of" in err
+    assert "1 damaged lines of" in err
     code, out, err = run("sweep", "export", sweep, "--json")
     assert code == 0
     assert len(json.loads(out)) in (10, 11)
-    assert "what they held is left out" in err
+    assert "count as not computed" in err
     assert "1 cells are not in the table" in err
     code, _, err = run("sweep", "run", sweep, "--workers", 1)
     assert (code, "1 computed, 0 failed, 7 already done" in err) == (0, True)
-    assert "what they held is computed again" in err
+    assert "count as not computed" in err
     again = run("sweep", "export", sweep, "--json")[1]
     assert json.loads(again) == json.loads(whole)
     refused(("sweep", "status"), 2, "name the sweep")

@@ -39,6 +39,13 @@ def test_a_token_far_beyond_all_others_is_left_out(size):
         assert model.score(X_NEW, Y_NEW) > make().fit(X, Y).score(X_NEW, Y_NEW) - 0.02
 
 
+def test_two_steps_warn_of_a_token_far_beyond_all_others():
+    far = X.copy()
+    far[7, 3, 2] = 1e6
+    with pytest.warns(UserWarning, match=r"sequence 7 has a token .* in feature 2 .* may decide"):
+        st.TwoStepAttentionClassifier(random_state=0).fit(far, Y)
+
+
 def test_heavy_tails_are_not_far_out():
     tokens = np.random.default_rng(0).standard_t(2, (200, 10, 5))
     assert not tokens_far_out(MemoryData(as_sequences(tokens)))[0].any()

@@ -23,6 +23,7 @@ POOLINGS = {
     "sums": replace(EVIDENCE, reference_length=4.0),
     "readout": ReadoutPooling(),
 }
+KINDS = EvidencePooling(np.array([1.0, -3.0, -3.0]), np.array([1, 2, 2]), heads=np.array([0, 1]))
 
 
 @pytest.mark.parametrize("contiguous", [False, True])
@@ -52,6 +53,25 @@ def test_tokens_one_by_one_and_divided_make_the_same_score(name):
     pooling = POOLINGS[name]
     u = SCORES[:, :, :1]
     scores, center = pooling.pool(u, OFFSETS), np.array([[0.3], [-0.2]])
+    attention, contributions, baseline = pooling.divide(u, OFFSETS, center)
+    assert np.add.reduceat(attention, OFFSETS[:-1]) == pytest.approx(np.ones_like(scores))
+    assert np.add.reduceat(contributions, OFFSETS[:-1]) + baseline == pytest.approx(scores)
+    for low, high, score in zip(OFFSETS[:-1], OFFSETS[1:], scores, strict=True):
+        parts = [pooling.begin(one) for one in u[low:high]]
+        assert pooling.end(reduce(pooling.join, parts), high - low) == pytest.approx(score)
+
+
+@pytest.mark.parametrize("changes", [{}, {"contiguous": True}, {"reference_length": 4.0}], ids=str)
+def test_kinds_of_a_head_are_joined(changes):
+    pooling = replace(KINDS, **changes)
+    u = np.concatenate([SCORES, 0.5 * SCORES[:, :1] + 1.0], axis=1)[:, :, :1]
+    each, scores = replace(pooling, heads=None).pool(u, OFFSETS), pooling.pool(u, OFFSETS)
+    assert scores[:, 0] == pytest.approx(each[:, 0])
+    assert scores[:, 1] == pytest.approx(-3.0 * logsumexp(each[:, 1:] / -3.0, axis=1))
+    chances = pooling.kinds(u, OFFSETS)
+    assert chances[:, 0] == pytest.approx(np.ones((4, 1)))
+    assert chances[:, 1:] == pytest.approx(np.exp((each[:, 1:] - scores[:, 1:]) / -3.0))
+    center = np.array([[0.3], [-0.2], [0.1]])
     attention, contributions, baseline = pooling.divide(u, OFFSETS, center)
     assert np.add.reduceat(attention, OFFSETS[:-1]) == pytest.approx(np.ones_like(scores))
     assert np.add.reduceat(contributions, OFFSETS[:-1]) + baseline == pytest.approx(scores)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import defaultdict
 from itertools import combinations
 
 import numpy as np
@@ -24,6 +25,7 @@ CLASSIFIERS = {
     "attention": (st.AttentionClassifier(random_state=0, **QUICK), RAGGED, Y),
     "classes": (st.AttentionClassifier(random_state=0, **QUICK), X, THREE),
     "bayes": (st.BayesAttentionClassifier(random_state=0, cv=2), RAGGED, Y),
+    "kinds": (st.BayesAttentionClassifier(random_state=0, cv=2, n_kinds=2), RAGGED, Y),
     "two-step": (
         st.TwoStepAttentionClassifier(lr_readout=0.01, lr_query=0.01, random_state=0),
         RAGGED,
@@ -47,7 +49,7 @@ def read(path):
 
 def score(tensors, x):
     """Do what the header says, a head and a class at a time."""
-    total = tensors["shift"].copy()
+    total, joined = tensors["shift"].copy(), defaultdict(list)
     Z = (x.reshape(-1, len(tensors["mean"])) - tensors["mean"]) * tensors["scale"]
     for k, a in enumerate(tensors["temperatures"]):
         for c in range(len(total)):
@@ -59,8 +61,13 @@ def score(tensors, x):
                 size = min(n_signal, len(s))
                 choices = [sum(chosen) for chosen in combinations(s, size)]
                 raw = a * logsumexp(choices, b=1 / len(choices)) + bias * size / n_signal
-            low, high = tensors["limits"][:, k]
-            total[c] += tensors["weights"][k] * np.clip(raw, low, high)
+            joined[int(tensors["group"][k]), c].append((raw, a))
+    for (group, c), parts in joined.items():
+        raws, temperatures = map(np.array, zip(*parts, strict=True))
+        a = temperatures[0]
+        raw = a * logsumexp(raws / a) if len(raws) > 1 else raws[0]
+        low, high = tensors["limits"][:, group]
+        total[c] += tensors["weights"][group] * np.clip(raw, low, high)
     return total
 
 

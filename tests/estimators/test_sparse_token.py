@@ -71,7 +71,7 @@ def test_threads_change_nothing():
 
 def test_a_pass_serves_all(fitted):
     """Sixty steps of four heads in six fits, and of two halves: one by one that is 1560 passes."""
-    assert fitted.n_passes_ <= 200
+    assert fitted.n_passes_ <= 300
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,17 @@ def test_stacking_follows_the_member_that_knows():
     assert np.polyfit(good, combined, 1)[0] == pytest.approx(1.0, abs=0.15)
 
 
+def test_few_samples_believe_the_score_that_explains_them():
+    """Of twenty scores one knows: forty samples are enough to say which."""
+    index = np.arange(40) % 2
+    known = []
+    for seed in range(10):
+        scores = np.random.default_rng(seed).standard_normal((20, 40, 1))
+        scores[0, :, 0] += 2 * index - 1
+        known.append(weigh(scores, index, np.full(40, 1 / 40), np.full(20, 0.05))[0][0])
+    assert np.mean(known) > 0.85
+
+
 def test_thresholds_of_unequal_classes_are_found():
     """Scores that favor the common class throughout must not hide the rare one."""
     thresholds = []

@@ -1,5 +1,7 @@
 """What the classifiers for real data share: heads and their weights, selection, reports."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from dense_reference import softmax
@@ -21,15 +23,16 @@ def test_several_heads_add_up(classifier):
     model = clone(classifier).fit(X, y)
     weights, scores = 0.0, 0.0
     for head in model.heads_:
-        attention = softmax(X @ head.query)
-        weights = weights + head.weight * attention
+        choices = list(combinations(range(6), head.n_signal))
+        chosen = np.array([np.isin(range(6), choice) for choice in choices], dtype=float)
+        evidence = (X @ head.query) @ chosen.T  # that these tokens carry the signal
+        weights = weights + head.weight * softmax(evidence) @ chosen / head.n_signal
         if head.model == "pooled":
             assert not head.query.any()
             score = X.mean(axis=1) @ head.coef
         else:
             assert head.query == pytest.approx(head.coef / head.temperature)
-            a = head.temperature
-            score = a * np.log(np.mean(np.exp(X @ head.coef / a), axis=1))
+            score = head.temperature * np.log(np.mean(np.exp(evidence), axis=1))
         scores = scores + head.weight * (score + head.intercept)
     total = sum(head.weight for head in model.heads_)
     others = 1.0 - total - model.members_.get("statistics", 0.0)  # of the kernel, all tokens alike

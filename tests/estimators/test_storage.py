@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
+from platforms import unix
 from sparsetoken.estimators.attention_heads import HeadSpec
 from sparsetoken.losses import Hinge, Loss
 
@@ -274,6 +275,7 @@ def test_a_failed_write_leaves_the_old_model(tmp_path, monkeypatch):
         st.save(old, tmp_path / "missing" / "model.npz")
 
 
+@unix
 def test_a_replaced_file_keeps_its_mode_and_its_links(tmp_path):
     path, link = tmp_path / "model.npz", tmp_path / "link.npz"
     st.save(fitted(), path)

@@ -49,6 +49,9 @@ def test_trees_are_those_of_scikit_learn():
             replace(member, forests=[member.forests[0] | {name: damaged}])
     with pytest.raises(ValueError, match="differ in length"):
         replace(member, forests=[member.forests[0] | {"right": np.zeros(1, np.int32)}])
+    endless = np.full_like(member.forests[0]["value"], np.inf)
+    with pytest.raises(ValueError, match="not finite"):
+        replace(member, forests=[member.forests[0] | {"value": endless}])
     narrow = member.forests[1] | {"value": member.forests[1]["value"][:, :2]}
     with pytest.raises(ValueError, match="differ in their classes"):
         replace(member, forests=[member.forests[0], narrow])

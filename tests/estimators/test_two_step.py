@@ -77,7 +77,7 @@ def test_query_has_the_law_of_the_exact_sampler(problem, loss, rates):
         X, y, truth = problem.sample(40, dim, random_state=rng, return_truth=True)
         with contextlib.suppress(ValueError):  # the readout's samples are of one class only
             clf.fit(X, y)
-            dense.append(LearnedQuery(clf.query_, clf.coef_, 0.0, truth.direction, 1.0))
+            dense.append(LearnedQuery(clf.query_, clf.coef_, 0.0, truth.directions, 1.0))
     losses = {"logistic": Logistic(), "square": Square()}
     for _ in range(trials):
         reduced.append(sample_query(problem, 24, dim, loss=losses[loss], random_state=rng, **rates))
@@ -118,7 +118,7 @@ def test_matches_the_theory(alpha0, rates, cosine, train_loss, test_error):
     for _ in range(12):
         X, y, truth = problem.sample(n0 + n1, dim, random_state=rng, return_truth=True)
         clf = TwoStepAttentionClassifier(split=n0 / (n0 + n1), random_state=rng, **rates).fit(X, y)
-        learned = LearnedQuery(clf.query_, clf.coef_, 0.0, truth.direction, 1.0)
+        learned = LearnedQuery(clf.query_, clf.coef_, 0.0, truth.directions, 1.0)
         law = sample_feature_law(
             problem, 50_000, cosine=learned.cosine, sharpness=learned.sharpness, random_state=rng
         )

@@ -89,8 +89,11 @@ def test_one_kind_is_the_problem_that_it_is(source):
         ({"kinds": [{"probability": 1, "n_tokens": 3}]}, "a kind needs signal"),
         ({"kinds": [{"probabilty": 1}]}, "did you mean 'probability'"),
         ({"kinds": [kind(1)], "n_tokens": 3}, "n_tokens does not go with kinds"),
-        ({"kinds": [kind(1, positive_rate=0.5)], "positive_rate": 0.2}, "must be left out"),
-        ({"kinds": STRENGTHS, "positive_rate": 0.2}, "positive_rate must be left out"),
+        (
+            {"kinds": [kind(1, positive_rate=0.5)], "positive_rate": 0.2},
+            "positive_rate does not go",
+        ),
+        ({"kinds": STRENGTHS, "positive_rate": 0.2}, "positive_rate does not go with kinds"),
         ({"kinds": STRENGTHS, "label_errors": [0, 0]}, "label_errors must be left out"),
         ({"label_errors": 0.1}, "label_errors must be two probabilities"),
         ({"label_errors": [2, 0]}, r"label_errors must be a finite number in \[0, 1\]"),

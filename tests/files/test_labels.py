@@ -68,6 +68,15 @@ def test_the_label_names_nothing(folder):
         read_dataset(folder)
 
 
+@pytest.mark.parametrize("index", [None, "", "Unnamed: 0"])
+def test_a_table_without_names_is_refused(folder, index):
+    """Nothing but labels, or row names that were saved as a column beside them."""
+    frame = pandas.DataFrame({"label": Y})
+    frame.to_csv(folder / "labels.csv", index=index is not None, index_label=index)
+    with pytest.raises(ValueError, match="no column names the sequences"):
+        read_dataset(folder)
+
+
 def test_a_column_that_names_some_is_refused_unless_it_is_named(folder):
     visits = [1, 2, 3, *[40] * (N - 3)]
     frame = pandas.DataFrame({"visits": visits, "label": Y})

@@ -1,13 +1,14 @@
 """Which columns of a table are what, and tables of labels beside the tokens."""
 
 import numpy as np
+import pandas
 import pyarrow
 import pytest
 from pyarrow import parquet
 
-from files.bags import TOKENS, lines
+from files.bags import BAG, TOKENS, X, lines
 from files.slides import SLIDES, nested, same_slides
-from sparsetoken import read_dataset
+from sparsetoken import Sequences, read_dataset
 
 
 def test_columns_can_be_named(tmp_path):
@@ -43,6 +44,22 @@ def test_columns_that_are_not_there(tmp_path, selection, message):
     path.write_text("\n".join(lines()))
     with pytest.raises(ValueError, match=message):
         read_dataset(path, **selection)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_row_numbers_are_no_features(tmp_path, ending):
+    """The index that pandas saves beside the columns, and that it reads as "Unnamed: 0".
+
+    Where positives come first it would give the answer away.
+    """
+    frame = pandas.DataFrame({"bag": BAG, "x": X[:, 0], "y": X[:, 1]}, index=np.arange(6)[::-1])
+    path = tmp_path / f"bags.{ending}"
+    frame.to_csv(path) if ending == "csv" else frame.to_parquet(path)
+    assert read_dataset(path).sequences.feature_names.tolist() == ["x", "y"]
+    again = frame.reset_index(names="Unnamed: 0")
+    assert Sequences.from_frame(again, by="bag").feature_names.tolist() == ["x", "y"]
+    chosen = Sequences.from_frame(again, by="bag", features=["x", "Unnamed: 0"])
+    assert chosen.feature_names.tolist() == ["x", "Unnamed: 0"]
 
 
 def test_a_second_label_is_no_feature(tmp_path):

@@ -60,7 +60,9 @@ def test_what_is_no_number_to_others_is_none_here(tmp_path, number):
 
 def test_a_missing_value_says_how_to_fill_it(tmp_path):
     (tmp_path / "x.csv").write_text("bag,label,x,y\na,0,1,1\na,0,,3\nb,1,2,2\n")
-    with pytest.raises(ValueError, match=r"missing, Sequences.from_frame and PerToken\(SimpleI"):
+    with pytest.raises(
+        ValueError, match=r"missing, Sequences.from_frame and estimators.PerToken\(SimpleI"
+    ):
         read_dataset(tmp_path / "x.csv")
     X, y = Sequences.from_frame(pandas.read_csv(tmp_path / "x.csv"), by="bag", label="label")
     make_pipeline(PerToken(SimpleImputer()), PooledClassifier()).fit(X, y)
@@ -109,6 +111,7 @@ def test_other_ways_to_write_text(tmp_path):
         ("", "no columns with features"),
         ('bag,label,x\na,0,"1\n', "line 2"),
         ("bag,label,x,label\na,0,1,1\n", "two columns named 'label'"),
+        ("bag;x\na;1\n", r"must have commas between its columns, got ';'"),
     ],
 )
 def test_what_is_wrong_with_text(tmp_path, text, message):

@@ -100,8 +100,9 @@ HOSTILE = {
 def test_nothing_else_is_read(tmp_path, torch, name):
     path = tmp_path / "x.pt"
     torch_file.write(path, HOSTILE[name])
-    with pytest.raises(ValueError, match=r"x.pt(: it holds| is not a .pt file| must hold an arr)"):
+    with pytest.raises(ValueError, match=r"x.pt(: it | is not a .pt| must hold)") as refused:
         read_dataset(path)
+    assert "arbitrary code" not in str(refused.value)  # torch tells how to run it nevertheless
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ def test_a_good_model_has_no_problem():
     new, labels = problem.sample(500, 15, random_state=1, direction=truth.direction)
     diagnosis = model.diagnose(new, labels)
     assert diagnosis.problems == ()
-    assert str(diagnosis).startswith("No problem found.\nWhat decides: a few tokens (AUC 0.9")
+    said = "No problem found.\nWhat decides: a few tokens, one kind of signal (AUC 0.9"
+    assert str(diagnosis).startswith(said)
     assert diagnosis.auc["attention"] > 0.9
     assert diagnosis.p_value < 1e-6
     # A few new samples do not make the held-out scores of fit any worse.
@@ -26,6 +27,17 @@ def test_a_good_model_has_no_problem():
     few = model.diagnose(new[rows], labels[rows])
     assert few.kind == "a few tokens"
     assert few.p_value < 0.005
+
+
+def test_several_kinds_of_signal_are_counted():
+    problem = st.SparseTokenProblem(8, 1, 5.5, n_kinds=3)
+    data, y, truth = problem.sample(400, 30, random_state=0, return_truth=True)
+    new = problem.sample(300, 30, random_state=1, direction=truth.directions)
+    found = st.BayesAttentionClassifier(random_state=0).fit(data, y).diagnose(*new)
+    assert found.n_kinds == 3
+    assert "What decides: a few tokens, 3 kinds of signal (AUC" in str(found)
+    two_step = st.TwoStepAttentionClassifier(random_state=0).fit(data, y)  # looks for one only
+    assert two_step.diagnose(*new).n_kinds is None
 
 
 def names(diagnosis):

@@ -7,6 +7,7 @@ import sparsetoken as st
 from sparsetoken.inspection.estimation import PilotWarning
 
 PROBLEM = st.SparseTokenProblem(n_tokens=8, n_signal=2, signal=4.0, positive_rate=0.4)
+KINDS = st.SparseTokenProblem(n_tokens=8, n_signal=2, signal=4.0, positive_rate=0.4, n_kinds=2)
 LONG = st.SparseTokenProblem(n_tokens=20, signal=5.5)
 
 
@@ -14,21 +15,25 @@ LONG = st.SparseTokenProblem(n_tokens=20, signal=5.5)
     ("problem", "n_samples", "dim", "n_draws"),
     [
         (PROBLEM, 150, 40, 10),
+        (KINDS, 240, 60, 10),
         pytest.param(LONG, 314, 300, 20, marks=pytest.mark.statistical),
         pytest.param(PROBLEM, 150, 40, 60, marks=pytest.mark.statistical),
+        pytest.param(KINDS, 240, 60, 60, marks=pytest.mark.statistical),
     ],
 )
 def test_the_truth_is_within_the_stated_errors(problem, n_samples, dim, n_draws):
-    scores, right, relative, holds = [], [], [], []
+    scores, right, relative, holds, kinds = [], [], [], [], []
     for seed in range(n_draws):
         pilot = st.estimate_problem(*problem.sample(n_samples, dim, random_state=seed))
         scores.append((pilot.signal - problem.signal) / pilot.standard_errors["signal"])
         relative.append(pilot.signal / problem.signal - 1.0)
         right.append(pilot.n_signal == problem.n_signal)
+        kinds.append(pilot.problem.n_kinds == problem.n_kinds)
         holds.append(pilot.holds)
     assert np.mean(np.abs(scores) < 2.0) >= 0.85 - 3 * math.sqrt(0.05 * 0.95 / n_draws)
     assert np.median(np.abs(relative)) < 0.05
     assert np.mean(right) >= 0.8
+    assert np.mean(kinds) >= 0.8
     assert np.mean(holds) >= 0.8
 
 
@@ -75,6 +80,7 @@ def test_a_pilot_without_signal_gives_no_number():
     assert not pilot.reliable
     assert not pilot.holds
     assert math.isnan(pilot.signal)
+    assert math.isnan(pilot.n_kinds)
     assert "reliable=False" in repr(pilot)
     with pytest.raises(ValueError, match="a larger pilot would help"):
         _ = pilot.problem

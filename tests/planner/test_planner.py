@@ -123,6 +123,32 @@ def test_the_default_is_the_classifier_that_people_use():
     assert plan.answer.startswith("SparseTokenClassifier needs at least")
     assert 34 <= plan.least_samples < plan.n_samples < 80  # it has 3.8 % with 60 sequences
     assert "empirical law" in plan.basis
+    assert plan.limit_error < plan.error  # what few samples cost is no part of the limit
+
+
+def test_the_smallest_plan_says_that_it_is():
+    plan = st.plan(dim=10, n_tokens=2, signal=9.0, error=0.2)
+    assert plan.error < 0.05
+    assert plan.answer == (
+        "SparseTokenClassifier needs at most 20 labelled sequences, the fewest planned for, for a "
+        "20 % test error."
+    )
+    assert "times as many" not in plan.floor
+
+
+def test_a_plan_says_what_the_others_need():
+    plan = st.plan(dim=30, n_tokens=4, signal=12.0, error=0.05)
+    assert set(plan.others) == {"two-step", "pooled", "vectorized"}
+    for name, needed in plan.others.items():
+        alone = st.plan(dim=30, n_tokens=4, signal=12.0, error=0.05, model=name)
+        assert needed == alone.n_samples
+    hard = st.plan(dim=60, n_tokens=50, signal=6.0, error=0.05)
+    assert hard.others["pooled"] is None
+    first, least, others = hard.summary().splitlines()[:3]
+    assert first == hard.answer
+    assert least.startswith(hard.floor)
+    assert f"two-step attention needs {hard.others['two-step']}" in others
+    assert others.endswith("no number is enough for pooled or vectorized.")
 
 
 def test_summary_and_plot(enough, attention, tmp_path):

@@ -16,6 +16,7 @@ N_SAMPLES, DIM, TRIALS = 24, 10, 5000
 CASES = [
     (SparseTokenProblem(3, 1, 3.0, 0.5), Logistic()),
     (SparseTokenProblem(6, 2, 2.0, 0.3), Logistic()),
+    (SparseTokenProblem(4, 2, 3.0, 0.4, n_kinds=3), Logistic()),
     (SparseTokenProblem(4, 4, 1.0, 0.6), Square()),
     (SparseTokenProblem(2, 1, 2.0, 0.5), Hinge()),
     (SparseTokenProblem(1, 1, 2.0, 0.5), Logistic()),
@@ -35,7 +36,7 @@ def dense_queries(problem, loss, trials, seed, **options):
     for _ in range(trials):
         X, y, truth = problem.sample(N_SAMPLES, DIM, random_state=rng, return_truth=True)
         query, readout, bias = two_gradient_steps(X, y, loss, **RATES, **options)
-        yield LearnedQuery(query, readout, float(bias), truth.direction, RATES["beta"])
+        yield LearnedQuery(query, readout, float(bias), truth.directions, RATES["beta"])
 
 
 def reduced_queries(problem, loss, trials, seed, n_samples=N_SAMPLES, **options):

@@ -10,13 +10,14 @@ from sparsetoken.losses import Logistic
 from sparsetoken.sampling.vectorized import sample_vectorized, vectorized_performance
 
 
-def test_reduced_vectorized_features_have_the_law_of_dense_ones():
-    problem, n_samples, dim = st.SparseTokenProblem(3, 1, 3.0), 20, 12
+@pytest.mark.parametrize("n_kinds", [1, 2])
+def test_reduced_vectorized_features_have_the_law_of_dense_ones(n_kinds):
+    problem, n_samples, dim = st.SparseTokenProblem(3, 1, 3.0, n_kinds=n_kinds), 20, 12
     records = {"reduced": [], "dense": []}
     rng = np.random.default_rng(0)
     for _ in range(400):
         features, y = sample_vectorized(problem, n_samples, dim, rng)
-        X, labels = problem.sample(n_samples, dim, random_state=rng, direction=np.eye(1, dim)[0])
+        X, labels = problem.sample(n_samples, dim, random_state=rng, direction=np.eye(n_kinds, dim))
         dense = X.transpose(0, 2, 1).reshape(n_samples, -1)  # signal coordinates first
         for name, rows, label in (("reduced", features, y), ("dense", dense, labels)):
             if np.unique(label).size == 2:
@@ -26,6 +27,17 @@ def test_reduced_vectorized_features_have_the_law_of_dense_ones():
     names = ("norm", "overlap", "bias", "loss")
     laws = [dict(zip(names, np.array(r).T, strict=True)) for r in records.values()]
     assert_same_law(*laws)
+
+
+def test_vectorized_error_of_several_kinds_is_the_mean_over_them():
+    coef, bias = np.array([1.0, 0.5, 0.2, 0.8, -0.1, 0.7, 0.3]), -1.0
+    rng = np.random.default_rng(0)
+    both = st.SparseTokenProblem(3, 1, 3.0, 0.3, n_kinds=2)
+    error = vectorized_performance(both, coef, bias, rng).test_error
+    one = st.SparseTokenProblem(3, 1, 3.0, 0.3)
+    halves = [coef, np.concatenate([coef[3:6], coef[:3], coef[6:]])]  # the other kind first
+    each = [vectorized_performance(one, half, bias, rng).test_error for half in halves]
+    assert error == pytest.approx(np.mean(each), abs=1e-12)
 
 
 @pytest.mark.parametrize("n_signal", [1, 2])

@@ -31,7 +31,7 @@ def test_missing_values_are_filled_in_a_pipeline():
     X, y = st.SparseTokenProblem(6, signal=6.0).sample(80, 5, random_state=0)
     X = st.Sequences.from_list(list(X))
     X.tokens[np.random.default_rng(0).random(X.tokens.shape) < 0.05] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in .* PerToken\(SimpleImputer\(\)\) before"):
+    with pytest.raises(ValueError, match=r"NaN in .*\.PerToken\(SimpleImputer\(\)\)"):
         st.PooledClassifier().fit(X, y)
     pipeline = make_pipeline(PerToken(SimpleImputer()), st.PooledClassifier())
     assert cross_val_score(pipeline, X, y, cv=2).mean() > 0.6

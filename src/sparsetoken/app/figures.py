@@ -35,20 +35,21 @@ def axis(
     samples per dimension and has their number too; with ``exponents`` what is drawn against it are
     logarithms to base ten.
     """
-    found: dict[str, Any] = {"title": {"text": re.sub(r"_(\w)", r"<sub>\1</sub>", title)}}
+    settings: dict[str, Any] = {"title": {"text": re.sub(r"_(\w)", r"<sub>\1</sub>", title)}}
     if ends:
-        found["range"] = [math.log10(end) for end in ends] if logarithmic else list(ends)
+        settings["range"] = [math.log10(end) for end in ends] if logarithmic else list(ends)
     if not logarithmic:
-        return found
-    low, high = ends or _extent(over)
+        return settings
+    shown = ends or [value for value in over if 0.0 < value < math.inf] or (0.1, 1.0)
+    low, high = min(shown), max(shown)
     ticks = _log_ticks(low, high)
-    found["tickvals"] = [math.log10(tick) for tick in ticks] if exponents else ticks
+    settings["tickvals"] = [math.log10(tick) for tick in ticks] if exponents else ticks
     counted = "1" if high / low > 10.0**_MANY else "125"  # more have no room on a phone
-    found["ticktext"] = [
+    settings["ticktext"] = [
         f"{tick:g}<br>n={tick * dim:.0f}" if dim and f"{tick:e}"[0] in counted else f"{tick:g}"
         for tick in ticks
     ]
-    return found if exponents else found | {"type": "log"}
+    return settings if exponents else settings | {"type": "log"}
 
 
 def quantity_axis(name: str, dim: int | None = None, **looks: Any) -> dict[str, Any]:
@@ -56,11 +57,6 @@ def quantity_axis(name: str, dim: int | None = None, **looks: Any) -> dict[str, 
     shown = quantity(name)
     counted = dim if name.startswith("alpha") else None
     return axis(shown.axis, logarithmic=shown.logarithmic, dim=counted, **looks)
-
-
-def _extent(over: Iterable[float]) -> tuple[float, float]:
-    values = [value for value in over if 0.0 < value < math.inf]
-    return (min(values), max(values)) if values else (0.1, 1.0)
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
@@ -181,7 +177,8 @@ def heatmap(
     x: list[float], y: list[float], z: Any, title: str, ticks: Mapping[str, float], **looks: Any
 ) -> Trace:
     """Return colors over a plane: those of pooling at −1 to those of attention at 1."""
-    low, high = (f"rgb{_channels(look(model).color)}" for model in ("pooled", "two-step"))
+    ends = (bytes.fromhex(look(model).color[1:]) for model in ("pooled", "two-step"))
+    low, high = (f"rgb{tuple(channels)}" for channels in ends)  # as light on a dark page
     bar: dict[str, Any] = {"title": {"text": title, "side": "right"}, "thickness": 12}
     bar |= {"tickvals": list(ticks.values()), "ticktext": list(ticks), "outlinewidth": 0}
     scale = {
@@ -199,10 +196,6 @@ def edge(x: list[float], y: list[float], z: Any, at: float) -> Trace:
     looks = {"showscale": False, "showlegend": False, "hoverinfo": "skip", "contours": contours}
     line = {"color": ON_MAP, "width": 2, "smoothing": 1.3}
     return {"type": "contour", "x": x, "y": y, "z": z, "line": line} | looks
-
-
-def _channels(color: str) -> tuple[int, ...]:
-    return tuple(int(color[i : i + 2], 16) for i in (1, 3, 5))
 
 
 def token_bars(

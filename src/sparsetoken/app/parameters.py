@@ -56,8 +56,8 @@ _OF_THE_PAGE = (
     ),
     Quantity(
         "curve", "your learning curve", "",
-        "A pasted table with columns size and error (or accuracy): the plan is then made from "
-        "these numbers alone. Leave it empty to plan by theory.",
+        "A pasted table whose columns are named as in the example, with errors or with accuracy: "
+        "the plan is then made from these numbers alone. Leave it empty to plan by theory.",
         default="",
     ),
     Quantity(

@@ -38,10 +38,6 @@ _BACKLOG = 64  # connections taken at once; without descriptors asyncio complain
 _LINES = "application/x-ndjson"
 _ANSWER: Any = {200: {"content": {_LINES: {}}, "description": "Lines of JSON, as they come."}}
 ColumnQuery = Annotated[str, Query(max_length=200, description="See `sparsetoken fit --help`.")]
-WELCOME = (
-    "A few tokens of a sequence carry a weak signal; see here how many labelled sequences each "
-    "classifier needs to find it. Move a slider, start from an example, or drop a file of your own."
-)
 
 
 def make_app() -> FastAPI:
@@ -101,7 +97,6 @@ def _add_pages(app: FastAPI) -> None:
     @app.get("/api/explorer", summary="Controls with their limits, views and examples")
     async def explorer() -> dict[str, Any]:
         return {
-            "welcome": WELCOME,
             "controls": {name: describe(control) for name, control in CONTROLS.items()},
             "groups": GROUPS,
             "dependent": DEPENDENT,

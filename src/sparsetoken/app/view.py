@@ -62,12 +62,12 @@ class View:
         default = self.defaults.get
         return {n: replace(CONTROLS[n], default=default(n, CONTROLS[n].default)) for n in names}
 
-    def check(self, given: Mapping[str, Any]) -> Values:
+    def check(self, asked: Mapping[str, Any]) -> Values:
         """Return all values, each in the right type and within its limits, or raise ValueError."""
         controls = self.controls
-        for name in given:
+        for name in asked:
             check_known("value", name[:40], controls)
-        values = {name: check(c, given.get(name, c.default)) for name, c in controls.items()}
+        values = {name: check(c, asked.get(name, c.default)) for name, c in controls.items()}
         length, signal = values.get("n_tokens", 1), values.get("n_signal", 1)
         if signal > length:
             raise ValueError(f"{signal} signal tokens do not fit into a sequence of {length}")

@@ -17,13 +17,8 @@ def be_quiet() -> None:
     threadpool_limits(1, user_api="blas")
 
 
-def _warm_up() -> None:
-    controls = VIEWS["learning"].controls
-    values = {name: control.default for name, control in controls.items()}
-    for loss in controls["loss"].options:
-        for model in models(values):
-            _ = [risk.test_error for risk in risks(values | {"loss": loss}, model, [1.0])]
-
-
 be_quiet()
-_warm_up()
+_values = VIEWS["learning"].check({})
+for _loss in VIEWS["learning"].controls["loss"].options:
+    for _model in models(_values):
+        _ = [risk.test_error for risk in risks(_values | {"loss": _loss}, _model, [1.0])]

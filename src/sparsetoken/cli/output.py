@@ -4,7 +4,6 @@ import json
 import math
 import os
 import tempfile
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +12,6 @@ from typing import Any
 import typer
 
 from sparsetoken._validation import import_extra
-
-_PATIENCE = 2.0  # seconds before anything is shown
 
 
 class CommandError(RuntimeError):
@@ -136,7 +133,7 @@ def _is_number(text: str) -> bool:
 
 @contextmanager
 def waiting(what: str, *, counted: bool = False) -> Iterator[Callable[..., None]]:
-    """Show what is being done and for how long, on a terminal and after two seconds.
+    """Show on a terminal what is being done and for how long; it vanishes at the end.
 
     Provides a function that says what is being done next or, if things are counted, how many are
     done and how many there are.
@@ -144,25 +141,12 @@ def waiting(what: str, *, counted: bool = False) -> Iterator[Callable[..., None]
     from rich import progress
     from rich.console import Console
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda *news: None
-        return
     columns = [progress.SpinnerColumn(), progress.TextColumn("{task.description}")]
     if counted:
         columns += [progress.BarColumn(), progress.MofNCompleteColumn()]
-        columns.append(progress.TimeRemainingColumn())
-    else:
-        columns.append(progress.TimeElapsedColumn())
-    shown = progress.Progress(*columns, console=console, transient=True)
-    task = shown.add_task(what, total=None)
-    names = ("completed", "total") if counted else ("description",)
-    timer = threading.Timer(_PATIENCE, shown.start)
-    timer.daemon = True
-    timer.start()
-    try:
+    columns.append(progress.TimeRemainingColumn() if counted else progress.TimeElapsedColumn())
+    names, console = ("completed", "total") if counted else ("description",), Console(stderr=True)
+    hidden = not console.is_terminal
+    with progress.Progress(*columns, console=console, transient=True, disable=hidden) as shown:
+        task = shown.add_task(what, total=None)
         yield lambda *news: shown.update(task, **dict(zip(names, news, strict=True)))
-    finally:
-        timer.cancel()
-        timer.join()
-        shown.stop()

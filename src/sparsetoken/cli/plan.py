@@ -23,7 +23,8 @@ from sparsetoken.vocabulary import PARAMETERS
 
 app = typer.Typer()
 
-_QUANTITIES = ("n_samples", "dim", "n_tokens", "n_signal", "signal", "positive_rate", "error")
+_DEFAULTED = ("n_signal", "positive_rate", "n_kinds")
+_QUANTITIES = ("n_samples", "dim", "n_tokens", "signal", *_DEFAULTED, "error")
 _PICTURES = (".png", ".pdf", ".svg")
 Metric = Annotated[
     str,
@@ -99,17 +100,19 @@ def plan_from_pilot(
 ) -> None:
     """Plan from pilot data: train on parts of them, test on the rest, extrapolate.
 
-    The file is read as by 'sparsetoken fit'. The plan is for SparseTokenClassifier.
+    The file is read as by 'sparsetoken fit'; in a table without --by each row is a sample. The
+    plan is for SparseTokenClassifier.
 
     \b
     sparsetoken plan pilot pilot.npz --error 0.1
     sparsetoken plan pilot tokens.csv --by case --label outcome --group patient --error 0.1
+    sparsetoken plan pilot table.csv --label y --error 0.1
     """  # noqa: D301 (the backslash keeps the lines of the examples)
     given = given_options(values)
     reading = {name: given.pop(name) for name in READING if name in given}
 
     def make(progress: Callable[..., None]) -> Any:
-        read: Any = st.read_dataset(data, **reading).with_labels()
+        read: Any = st.read_dataset(data, rows_alone=True, **reading).with_labels()
         options = {"groups": read.groups, "effort": effort, "metric": metric, "progress": progress}
         return st.plan.from_pilot(read.sequences, read.labels, error=error, **options, **given)
 
@@ -236,7 +239,7 @@ def _read_curve(file: Path) -> dict[str, Any]:
 
 def _of_problem(quantities: dict[str, Any]) -> dict[str, Any]:
     """Fill what has a default; one of the others must be missing."""
-    always = [name for name in _QUANTITIES if name not in ("n_signal", "positive_rate")]
+    always = [name for name in _QUANTITIES if name not in _DEFAULTED]
     missing = [name for name in always if quantities[name] is None]
     if len(missing) != 1:
         raise ValueError(
@@ -250,7 +253,7 @@ def _of_population(quantities: dict[str, Any], file: Path) -> dict[str, Any]:
     """Return the arguments of a plan for a population."""
     from sparsetoken.population import Population
 
-    for name in ("n_tokens", "n_signal", "signal"):
+    for name in ("n_tokens", "n_signal", "signal", "n_kinds"):
         if quantities[name] is not None:
             raise ValueError(f"{_dashed(name)} must be left out: each kind has its own")
     table, rate = read_population(file), quantities["positive_rate"]

@@ -49,13 +49,13 @@ def _open(file: Path | None, store: Path | None) -> "tuple[Store, Any]":
         raise ValueError("name the sweep, a TOML file, or its results with --store")
     cells = _load(file).cells() if file else None
     opened = Store(store or Path(str(file)).with_suffix(".db"), read_only=True)
-    _tell_damage(opened, "left out: run the sweep again")
+    _tell_damage(opened)
     return opened, cells
 
 
-def _tell_damage(store: "Store", what: str) -> None:
+def _tell_damage(store: "Store") -> None:
     if store.damaged:
-        message(f"{store.damaged} lines of {store.path} are damaged; what they held is {what}")
+        message(f"{store.damaged} damaged lines of {store.path} count as not computed")
 
 
 @app.command("run")
@@ -89,7 +89,7 @@ def run_sweep(
     check_not_read(path, "--store", [file])
     sweep = _load(file)
     with Store(path) as opened:
-        _tell_damage(opened, "computed again")
+        _tell_damage(opened)
         with open_executor(workers, scheduler) as executor, waiting("cells", counted=True) as bar:
             report = run(sweep, opened, executor, progress=bar)
     if as_json:

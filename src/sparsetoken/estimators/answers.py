@@ -30,11 +30,13 @@ class Explanation(NamedTuple):
     """The class that positive contributions and a positive score speak for."""
     predicted: Any
     """The class that is predicted for the sequence."""
+    kind: int | None = None
+    """Which kind of signal is the likeliest, in the order of ``heads_``; None if one is known."""
 
     @property
     def label(self) -> Any:
-        """The name of ``speaks_for`` in 0.3; it will go in 0.5."""
-        message = "label is called speaks_for now, and will go in 0.5; see predicted, too"
+        """The name of ``speaks_for`` in 0.3; it will go in 0.6."""
+        message = "label is called speaks_for now, and will go in 0.6; see predicted, too"
         warnings.warn(message, FutureWarning, stacklevel=2)
         return self.speaks_for
 
@@ -82,7 +84,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What :meth:`diagnose` found.
+    """What ``diagnose`` found.
 
     Parameters
     ----------
@@ -104,6 +106,9 @@ class Diagnosis:
     more_samples : bool or None
         Whether a fit to half of the samples was clearly worse, so that more should help; None if
         that is not known, or if what was found asks for more samples anyway.
+    n_kinds : int or None
+        How many kinds of signal the posterior heads found, where a few tokens decide between two
+        classes.
     """
 
     findings: tuple[Finding, ...]
@@ -111,6 +116,7 @@ class Diagnosis:
     p_value: float
     kind: str
     more_samples: bool | None
+    n_kinds: int | None = None
 
     @property
     def problems(self) -> tuple[Finding, ...]:
@@ -121,10 +127,12 @@ class Diagnosis:
         lines = [f"{problem.name}: {problem.message} {problem.advice}" for problem in self.problems]
         lines = lines or ["No problem found."]
         evidence = f"(AUC {self.auc['model']:.3f}, p = {self.p_value:.2g})"
+        kinds = {None: "", 1: ", one kind of signal"}
+        kinds_said = kinds.get(self.n_kinds, f", {self.n_kinds} kinds of signal")
         more = {
             None: "",
             True: " More samples should help.",
             False: " More samples would help little.",
         }
-        lines.append(f"What decides: {self.kind} {evidence}.{more[self.more_samples]}")
+        lines.append(f"What decides: {self.kind}{kinds_said} {evidence}.{more[self.more_samples]}")
         return "\n".join(lines)

@@ -52,6 +52,8 @@ class HeadSpec(NamedTuple):
     shrinkage: float | None
     reg: float
     n_signal: int = 1
+    n_kinds: int = 1
+    """Kinds of signal, a direction each."""
 
 
 class Head(NamedTuple):
@@ -74,6 +76,9 @@ class Head(NamedTuple):
     """Its part in the score."""
     n_signal: int
     """How many tokens of a sequence carry the signal; more than one for posterior heads only."""
+    n_kinds: int
+    """How many kinds of signal its model knows. Each has an entry: these follow each other, divide
+    the weight by how frequent the kinds are, and a·log Σ exp(score/a) joins their scores."""
     query: Floats
     """(d,), or (classes, d) for more than two; zero for a pooled head."""
     coef: Floats
@@ -116,9 +121,13 @@ class AttentionHeads(Heads):
     """AUC of each head on held-out samples; empty if there were none."""
 
     def __post_init__(self) -> None:
-        if self.directions is not None and len(self.specs) != len(self.directions):
-            raise ValueError(f"{len(self.specs)} specs for {len(self.directions)} heads")
-        if any(spec.n_signal < 1 or not abs(spec.temperature) > 0 for spec in self.specs):
+        count = sum(spec.n_kinds for spec in self.specs)
+        if self.directions is not None and count != len(self.directions):
+            raise ValueError(f"heads of {count} directions, and {len(self.directions)} of them")
+        if any(
+            min(spec.n_signal, spec.n_kinds) < 1 or not abs(spec.temperature) > 0
+            for spec in self.specs
+        ):
             raise ValueError("a head without signal tokens, or without temperature")
 
     def fit(self, training: TrainingSamples) -> Floats:
@@ -137,8 +146,8 @@ class AttentionHeads(Heads):
     ) -> tuple[Floats, float]:
         """Fit a kind of head to two halves of the samples, given by their weights (n, 2).
 
-        Return the directions (2, classes, d) in standard coordinates, and the mean AUC of each
-        half's scores by the fit to the other.
+        Return the directions (2, kinds times classes, d) in standard coordinates, and the mean AUC
+        of each half's scores by the fit to the other.
         """
         alone = replace(self, specs=[spec], directions=None, intercepts=None, folds=[])
         directions, intercepts = alone._fit_columns(training, halves)
@@ -150,7 +159,7 @@ class AttentionHeads(Heads):
             aucs.append(mean_auc(scores, training.signs[other]))
         flat = directions.reshape(-1, directions.shape[-1])
         standard = training.standard.to_standard(flat, spec.shrinkage)
-        return standard.reshape(directions[:, 0].shape), float(np.mean(aucs))
+        return standard.reshape(2, -1, flat.shape[1]), float(np.mean(aucs))
 
     def refine(self, training: TrainingSamples) -> None:
         """Take steps on all samples, from the heads of some of them."""
@@ -170,7 +179,9 @@ class AttentionHeads(Heads):
     def pooling(self) -> HeadPooling:
         """Return the log mean over tokens, or over choices of several."""
         length = self.reference_length if self.sums_evidence else None
-        return EvidencePooling(self.temperatures, self.n_signal, self.contiguous, length)
+        joined = self.first_directions if len(self.specs) < len(self.directions) else None
+        numbers = self.temperatures, self.n_signal
+        return EvidencePooling(*numbers, self.contiguous, length, joined)
 
     def describe(self) -> list[dict[str, Any]]:
         """Return what there is to say about each head."""
@@ -183,23 +194,40 @@ class AttentionHeads(Heads):
         """Return the heads as users see them: with their weights, scaled, and shifted alike."""
         classes: Any = 0 if len(shift) == 1 else slice(None)  # two classes have one score
         heads = []
-        for k, about in enumerate(self.describe()):
-            query = self.directions[k] * (0.0 if self.pooled else 1.0) / about["temperature"]
-            coef, intercept = self.directions[k] * scales[k], self.intercepts[k] * scales[k] + shift
+        each, parts = np.repeat(np.arange(len(weights)), self.n_kinds), self.kind_weights()
+        for row, k in enumerate(each):
+            about = self.describe()[k]
+            query = self.directions[row] * (0.0 if self.pooled else 1.0) / about["temperature"]
+            coef, intercept = (a[row] * scales[k] for a in (self.directions, self.intercepts))
             about |= {"temperature": float(about["temperature"] * scales[k])}
             about |= {"query": query[classes], "coef": coef[classes]}
-            heads.append(Head(**about, intercept=intercept[classes], weight=float(weights[k])))
+            about |= {"intercept": (intercept + shift)[classes]}
+            heads.append(Head(**about, weight=float(weights[k] * parts[row])))
         return heads
+
+    def kind_weights(self) -> Floats:
+        """Return each direction's part of its head's weight, (directions,)."""
+        return np.ones(len(self.directions))
 
     @property
     def temperatures(self) -> Floats:
-        """(K,): the temperature of each head."""
-        return np.array([spec.temperature for spec in self.specs])
+        """(directions,): the temperature of each direction's head."""
+        return np.repeat([spec.temperature for spec in self.specs], self.n_kinds)
 
     @property
     def n_signal(self) -> Indices:
-        """(K,): how many tokens carry the signal, in each head's model."""
-        return np.array([spec.n_signal for spec in self.specs])
+        """(directions,): how many tokens carry the signal, in the model of each one's head."""
+        return np.repeat([spec.n_signal for spec in self.specs], self.n_kinds)
+
+    @property
+    def n_kinds(self) -> Indices:
+        """(K,): how many kinds of signal each head knows, a direction each."""
+        return np.array([spec.n_kinds for spec in self.specs])
+
+    @property
+    def first_directions(self) -> Indices:
+        """(K,): the first direction of each head; the others follow."""
+        return np.cumsum(self.n_kinds) - self.n_kinds
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         kinds = _KINDS if self.reg is None else ((1.0, self.reg),)

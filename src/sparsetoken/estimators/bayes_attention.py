@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from sparsetoken._types import Floats, Indices
-from sparsetoken._validation import check_flag
+from sparsetoken._validation import check_count, check_flag
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.model_fit import ModelFit, describe_fit
-from sparsetoken.estimators.posterior_heads import PosteriorHeads
+from sparsetoken.estimators.posterior_heads import PosteriorHeads, likely_kinds
 from sparsetoken.estimators.stack_classifier import StackClassifier
 
 _UNLABELLED = -1
@@ -19,17 +19,22 @@ _OPERATIONS, _LEAST_TOKENS = 2**31, 1000  # to look at the tokens' noise
 class BayesAttentionClassifier(StackClassifier):
     """The best possible learner of the sparse-token model, for labelled and unlabelled sequences.
 
-    Sequences of ``classes_[1]`` carry a signal of one direction in a few tokens, and all else is
-    noise (docs/theory). This classifier finds the posterior mean of the direction by the iteration
-    of section 17: attention, whose query and readout are the same vector. The tokens' mean and
-    covariance, the strength of the signal, how many tokens carry it and the noise along it are
-    found in the data. A sequence's score is the log posterior odds that it carries the signal, and
-    its attention is the posterior of where. On samples of the model its error is that of
+    Sequences of ``classes_[1]`` carry a signal of one direction, or of one of several, in a few
+    tokens, and all else is noise (docs/theory). This classifier finds the posterior mean of each
+    direction by iteration: attention, whose query and readout are the same vector. The tokens' mean
+    and covariance, the strength of the signal, how many kinds there are, how many tokens carry it
+    and the noise along it are found in the data. A sequence's score is the log posterior odds that
+    it carries a signal, and its attention is the posterior of where. On samples of the model its
+    error is that of
     :func:`sparsetoken.theory.optimal`; ``model_fit_`` says whether yours are like that. If they
     are not, :class:`SparseTokenClassifier` has this as one of its members.
 
     Parameters
     ----------
+    n_kinds : int or "auto", default="auto"
+        How many kinds of signal there are, each with a direction of its own; a positive sequence
+        carries one of them. By default up to five are found by what they add to the likelihood of
+        held-out labels.
     contiguous : bool, default=False
         Whether the tokens that carry the signal are neighbors, as in
         ``SparseTokenProblem(contiguous=True)``: an event in time, adjacent patches.
@@ -40,8 +45,11 @@ class BayesAttentionClassifier(StackClassifier):
     ----------
     model_fit_ : ModelFit
         How well the model describes these data, and where it fails. Print it.
+    n_kinds_ : int
+        The number of kinds of signal that explains the labels best.
     heads_ : list of Head
-        A head for each number of tokens that may carry the signal, with its weight.
+        A head for each number of tokens that may carry the signal, with its weight; an entry for
+        each kind.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
         Those of the head of largest weight.
     members_, query_reliability_, chosen_, half_auc_, stack_, reference_
@@ -77,19 +85,27 @@ class BayesAttentionClassifier(StackClassifier):
         class_weight: Any = None,
         cv: Any = 5,
         *,
+        n_kinds: int | str = "auto",
         contiguous: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.class_weight = class_weight
         self.cv = cv
+        self.n_kinds = n_kinds
         self.contiguous = contiguous
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)
-        return [PosteriorHeads(either_class=False, contiguous=contiguous)]
+        kinds = None if self.n_kinds == "auto" else check_count("n_kinds", self.n_kinds)
+        return [PosteriorHeads(either_class=False, contiguous=contiguous, wanted_kinds=kinds)]
+
+    @property
+    def n_kinds_(self) -> int:
+        """The number of kinds of signal that explains the labels best."""
+        return likely_kinds(self.stack_)
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:
         """Return the number of each label's class, -1 for sequences without a label."""

@@ -45,7 +45,8 @@ RECORDS: dict[str, tuple[str, Shapes]] = {
     "PooledHeads": ("attention_heads", _HEADS),
     "PosteriorHeads": (
         "posterior_heads",
-        _HEADS | dict.fromkeys(("prior", "strengths", "strength_errors", "evidence"), "K"),
+        {"directions": "rCd", "intercepts": "rC", "folds": ("rCd", "rC"), "frequencies": "rC"}
+        | dict.fromkeys(("prior", "strengths", "strength_errors", "evidence"), "K"),
     ),
     "Reference": (
         "reference",

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from sparsetoken._types import Floats, Indices
+from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken._validation import check_count
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import pooled_features
@@ -130,19 +130,22 @@ def check_groups(groups: Any, n_samples: int) -> Any:
         ) from None
 
 
-def tokens_far_out(data: Data) -> tuple[Floats, Indices]:
-    """Return how many times as far out as others each sequence has a token, and in what feature.
+def tokens_far_out(data: Data, names: Any = None) -> tuple[Bools, str]:
+    """Return which sequences have a token far beyond those of others, and words about the worst.
 
-    Zero unless it is more than a hundred times. Others are those that remain without one sequence,
+    It is more than a hundred times as far out. Others are those that remain without one sequence,
     or one in a hundred. A token so far out would decide the scale of all.
     """
     center = np.median(data.per_sample(pooled_features), axis=0)
     reach = data.per_sample(_largest_deviations, center)
-    feature = reach.argmax(axis=1)
-    largest = reach[np.arange(len(reach)), feature]
+    feature, largest = reach.argmax(axis=1), reach.max(axis=1)
     rank = 1 + len(reach) // _OF_WHICH
     usual = -np.partition(-largest, rank)[rank]
-    return np.where(largest > _FAR * usual, largest / max(usual, 1e-300), 0.0), feature
+    worst = int(largest.argmax())
+    times = f"{largest[worst] / max(usual, 1e-300):.2g} times as far out in feature"
+    name = feature[worst] if names is None else names[feature[worst]]
+    words = f"sequence {worst} has a token {times} {name} as those of other sequences"
+    return largest > _FAR * usual, words
 
 
 def _largest_deviations(sequences: Sequences, center: Floats) -> Floats:

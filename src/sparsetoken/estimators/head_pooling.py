@@ -3,7 +3,7 @@
 A scorer gives u of shape (tokens, K, C): K heads, C classes. A pooling makes a score of each
 sequence of them, says how the tokens divide it, and does the same token by token: a new one is
 these five functions, and serves batches, explanations and streams. Columns are pooled one by one,
-whatever they mean.
+whatever they mean; those of a head with several kinds of signal are then joined.
 """
 
 from collections.abc import Callable
@@ -68,29 +68,35 @@ class EvidencePooling(HeadPooling):
     """a·log mean exp(Σ u/a) over choices of R tokens: the log-odds that some R carry a signal.
 
     With R = 1 that is attention whose query is the readout. If signal tokens are neighbors, the
-    choices are windows. Tokens divide a score by their chances to be of the R.
+    choices are windows. Tokens divide a score by their chances to be of the R. A head may have a
+    direction for each of several kinds of signal: its score is a·log Σ exp(score/a) over them.
     """
 
     temperatures: Floats
-    """(K,): a; negative if tokens speak for the other class."""
+    """(directions,): a; negative if tokens speak for the other class."""
     n_signal: Indices
-    """(K,): R; of a shorter sequence all tokens count."""
+    """(directions,): R; of a shorter sequence all tokens count."""
     contiguous: bool = False
     reference_length: float | None = None
     """If given, sums instead of means, equal to these for so many tokens."""
+    heads: Indices | None = None
+    """(K,): the first direction of each head; by default each direction is a head."""
 
     def pool(self, u: Floats, offsets: Indices) -> Floats:
         """Return the log mean, times the temperature."""
-        return self._weigh(u, offsets, np.empty((0, 0)))
+        return self._join_kinds(self._weigh(u, offsets, np.empty((0, 0))))[0]
 
     def divide(self, u: Floats, offsets: Indices, center: Floats) -> tuple[Floats, Floats, Floats]:
         """Return chances of sum one, which divide the score counted from ``center``."""
         lengths = np.diff(offsets)
         attention = np.empty((len(u), u[0].size))
-        scores = self._weigh(u, offsets, attention)
+        scores, kinds = self._join_kinds(self._weigh(u, offsets, attention))
         size = np.minimum(self.n_signal, np.repeat(lengths, lengths)[:, np.newaxis])
         attention = attention.reshape(u.shape) / size[..., np.newaxis]
-        baseline = center * self.n_signal[:, np.newaxis]
+        if self.heads is not None:
+            attention *= np.repeat(kinds, lengths, axis=0)
+            attention = np.add.reduceat(attention, self.heads, axis=1)
+        baseline = self._join_kinds((center * self.n_signal[:, np.newaxis])[np.newaxis])[0][0]
         apart = np.repeat(scores - baseline, lengths, axis=0)
         return attention, attention * apart, baseline
 
@@ -121,8 +127,25 @@ class EvidencePooling(HeadPooling):
         total = np.maximum(sums[size, np.arange(len(size))], _LEAST)
         choices = gammaln(n_tokens + 1) - gammaln(size + 1) - gammaln(n_tokens - size + 1)
         log_mean = np.log(total) + (size[:, np.newaxis] * largest - choices[:, np.newaxis])
-        score: Floats = self.temperatures[:, np.newaxis] * log_mean
-        return score + self._by_length(np.array([n_tokens]))[0]
+        scores: Floats = self.temperatures[:, np.newaxis] * log_mean
+        scores = scores + self._by_length(np.array([n_tokens]))[0]
+        return self._join_kinds(scores[np.newaxis])[0][0]
+
+    def kinds(self, u: Floats, offsets: Indices) -> Floats:
+        """Return the chance of each direction (n, directions, C) to be its head's kind."""
+        return self._join_kinds(self._weigh(u, offsets, np.empty((0, 0))))[1]
+
+    def _join_kinds(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the scores (n, K, C) of heads, and the chance of each direction in its head."""
+        if self.heads is None:
+            return scores, np.ones_like(scores)
+        temperatures = self.temperatures[:, np.newaxis]
+        head = np.repeat(np.arange(len(self.heads)), np.diff(self.heads, append=len(temperatures)))
+        exponents = scores / temperatures
+        top = np.maximum.reduceat(exponents, self.heads, axis=1)
+        weights = np.exp(exponents - top[:, head])
+        total = np.add.reduceat(weights, self.heads, axis=1)
+        return temperatures[self.heads] * (top + np.log(total)), weights / total[:, head]
 
     def _weigh(self, u: Floats, offsets: Indices, chances: Floats) -> Floats:
         exponents = (u / self.temperatures[:, np.newaxis]).reshape(len(u), -1)

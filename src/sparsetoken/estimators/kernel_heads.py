@@ -29,6 +29,9 @@ _STEPS, _TOLERANCE = 100, 1e-9
 _FAR = 1e100  # a scaled token that is as far from all landmarks as one can be
 _AT_ONCE = 512  # tokens whose kernels are in the processor's cache together
 
+KernelMap = tuple[Floats, Floats, Floats, Floats]
+"""Mean and scale of tokens, landmarks, and γ of each kernel."""
+
 
 @dataclass(kw_only=True)
 class KernelHeads(Heads):
@@ -54,9 +57,8 @@ class KernelHeads(Heads):
         apart = squared[np.triu_indices(len(squared), 1)]
         typical = float(np.median(apart)) if apart.size else 0.0
         self.gammas = np.array(_WIDTHS) / (typical if typical > 0.0 else 1.0)
-        means = training.data.per_sample(
-            kernel_means, self.mean, self.scale, self.landmarks, self.gammas
-        ).reshape(-1, len(self.gammas), len(self.landmarks))
+        means = training.data.per_sample(kernel_means, self._kernel_map())
+        means = means.reshape(-1, len(self.gammas), len(self.landmarks))
         fits = []
         for k, gamma in enumerate(self.gammas):
             root = _inverse_root(np.exp(-gamma * squared))
@@ -71,54 +73,48 @@ class KernelHeads(Heads):
         """Return f and the intercept."""
         classes = slice(None) if column is None else [column]
         coefs, intercepts = self.directions[:, classes], self.intercepts[:, classes]
-        mean, scale, landmarks, gammas = self.mean, self.scale, self.landmarks, self.gammas
-        return partial(_kernel_scores, coefs, intercepts, mean, scale, landmarks, gammas)
+        return partial(_kernel_scores, coefs, intercepts, self._kernel_map())
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the widths of the kernels."""
         return [{"model": "kernel", "gamma": float(gamma)} for gamma in self.gammas]
 
+    def _kernel_map(self) -> KernelMap:
+        return self.mean, self.scale, self.landmarks, self.gammas
 
-def kernel_means(
-    sequences: Sequences, mean: Floats, scale: Floats, landmarks: Floats, gammas: Floats
-) -> Floats:
+
+def kernel_means(sequences: Sequences, kernel_map: KernelMap) -> Floats:
     """Return the mean kernels of each sequence's tokens with the landmarks, (n, K·M)."""
-    tokens = sequences.tokens
+    *_, landmarks, gammas = kernel_map
     sums = np.zeros((len(sequences), len(gammas), len(landmarks)))
     owner = np.repeat(np.arange(len(sequences)), sequences.lengths)
-    for low in range(0, len(tokens), _AT_ONCE):
-        rows, starts = np.unique(owner[low : low + _AT_ONCE], return_index=True)
-        kernels = _kernels((tokens[low : low + _AT_ONCE] - mean) * scale, landmarks, gammas)
-        for k, kernel in enumerate(kernels):
-            sums[rows, k] += np.add.reduceat(kernel, starts)
+    for tokens, k, kernel in _kernels(sequences.tokens, kernel_map):
+        rows, starts = np.unique(owner[tokens], return_index=True)
+        sums[rows, k] += np.add.reduceat(kernel, starts)
     return sums.reshape(len(sums), -1) / sequences.lengths[:, np.newaxis]
 
 
 def _kernel_scores(
-    coefs: Floats,
-    intercepts: Floats,
-    mean: Floats,
-    scale: Floats,
-    landmarks: Floats,
-    gammas: Floats,
-    tokens: Array,
+    coefs: Floats, intercepts: Floats, kernel_map: KernelMap, tokens: Array
 ) -> Floats:
     scores = np.empty((len(tokens), *intercepts.shape))
-    for low in range(0, len(tokens), _AT_ONCE):
-        scaled = (tokens[low : low + _AT_ONCE] - mean) * scale
-        for k, kernel in enumerate(_kernels(scaled, landmarks, gammas)):
-            scores[low : low + _AT_ONCE, k] = kernel @ coefs[k].T
+    for rows, k, kernel in _kernels(tokens, kernel_map):
+        scores[rows, k] = kernel @ coefs[k].T
     return scores + intercepts
 
 
-def _kernels(tokens: Floats, landmarks: Floats, gammas: Floats) -> Iterator[Floats]:
-    """Yield the kernels of tokens with the landmarks for each γ, always in the same array."""
-    kernel = _squared_distances(tokens, landmarks)
-    kernel *= -gammas[0]
-    yield np.exp(kernel, out=kernel)
-    for _ in gammas[1:]:
-        np.square(kernel, out=kernel)
-        yield np.square(kernel, out=kernel)
+def _kernels(tokens: Array, kernel_map: KernelMap) -> Iterator[tuple[slice, int, Floats]]:
+    """Yield some of the tokens, and their kernels with the landmarks for each γ, in one array."""
+    mean, scale, landmarks, gammas = kernel_map
+    for low in range(0, len(tokens), _AT_ONCE):
+        rows = slice(low, low + _AT_ONCE)
+        kernel = _squared_distances((tokens[rows] - mean) * scale, landmarks)
+        kernel *= -gammas[0]
+        np.exp(kernel, out=kernel)
+        for k in range(len(gammas)):
+            if k > 0:
+                np.square(np.square(kernel, out=kernel), out=kernel)
+            yield rows, k, kernel
 
 
 def _squared_distances(tokens: Floats, landmarks: Floats) -> Floats:
@@ -152,7 +148,9 @@ def _pick_tokens(training: TrainingSamples) -> Floats:
         taken = training.data.take(np.sort(rows[members])).sequences
         for k, place in zip(members, np.argsort(np.argsort(rows[members])), strict=True):
             sequence = taken[int(place)]
-            tokens.append(sequence[np.lexsort(sequence.T)][picked[k]])
+            last = sequence[:, -4:]  # usually enough to order tokens, and much quicker
+            keys = last if len(np.unique(last, axis=0)) == len(last) else sequence
+            tokens.append(sequence[np.lexsort(keys.T)][picked[k]])
     return np.concatenate(tokens)[:_LANDMARKS].astype(np.float64)
 
 

@@ -139,6 +139,10 @@ class Member:
         """Return what each token did for a class; None if scores are no sums over tokens."""
         return None
 
+    def kinds(self, sequences: Sequences, column: int) -> Indices | None:
+        """Return each sequence's likeliest kind of signal; None if the member knows one only."""
+        return None
+
     def describe(self) -> list[dict[str, Any]]:
         """Return what there is to say about each of the K scores."""
         return [{}]
@@ -227,7 +231,7 @@ class Heads(TokenHeads):
 
         Each fold is scored by its own fit alone.
         """
-        shape = (len(self.intercepts), len(training.index), self.intercepts.shape[1])
+        shape = (len(self.describe()), len(training.index), self.intercepts.shape[1])
         held_out = np.full(shape, np.nan)
         for number, fold in enumerate(training.folds):
             unseen = self.without_fold(number).scores(training.data.take(fold.held_out))

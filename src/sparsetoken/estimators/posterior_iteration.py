@@ -28,10 +28,11 @@ _LEAST_SHRINKAGE = 0.3  # as that of other heads
 _STARTS = 8  # tokens to start from, beside the mean
 _NUMBERS = 2**25  # in all tokens, times starts: with many samples the mean is a good start
 _ROUNDS = ((5, 2), (10, 1))  # iterations, after which so many of the starts go on
-_LAST = 20  # iterations of the best, at most
+LAST = 20  # iterations of the best, at most
 MORE = 8  # iterations from the direction of another number of signal tokens
 _TOLERANCE = 3e-4
 _DAMPING = 0.5
+_LEAST_COUNT = 1.0  # sequences of each kind, beside those that carry it
 _SHARPEST = 4.0  # noise variance along v stays within this factor, either way
 _COPIED = 2**26  # numbers: of so many, the sequences that may carry the signal are copied
 
@@ -42,6 +43,10 @@ class Columns:
 
     group: Indices
     """Which priors and weights of samples a column has."""
+    kind: Indices
+    """Which of its head's kinds of signal: a head is a run of columns, the first of kind 0."""
+    frequency: Floats
+    """How frequent the kind is; what a head's lack to one are kinds without a direction yet."""
     n_signal: Indices
     vectors: Floats
     """v, in white coordinates."""
@@ -60,6 +65,16 @@ class Columns:
     """Log-likelihood of the unlabelled sequences, over that of noise, when last computed."""
 
     @property
+    def heads(self) -> Indices:
+        """The first column of each head."""
+        return np.flatnonzero(self.kind == 0)
+
+    @property
+    def head(self) -> Indices:
+        """The number of each column's head."""
+        return np.cumsum(self.kind == 0) - 1
+
+    @property
     def squared(self) -> Floats:
         """Squared lengths of v."""
         return (self.vectors**2).sum(axis=1)
@@ -72,6 +87,11 @@ class Columns:
     def take(self, columns: Any) -> "Columns":
         """Return some of the columns."""
         return Columns(*(getattr(self, one.name)[columns].copy() for one in fields(self)))
+
+    def followed_by(self, others: "Columns") -> "Columns":
+        """Return these columns and others."""
+        pairs = ((getattr(self, one.name), getattr(others, one.name)) for one in fields(self))
+        return Columns(*map(np.concatenate, pairs))
 
     def put(self, columns: Any, new: "Columns") -> None:
         """Replace some of the columns."""
@@ -111,7 +131,11 @@ class Iteration:
         for steps, count in _ROUNDS:
             self.run(columns, steps)
             columns = columns.take(_best(columns, count))
-        self.run(columns, _LAST)
+        self.run(columns, LAST)
+        return self.with_numbers(columns, n_signals)
+
+    def with_numbers(self, columns: Columns, n_signals: Indices) -> list[Columns]:
+        """Return columns for each of these numbers of signal tokens, from those for one."""
         count, several = len(columns.group), n_signals[n_signals > 1]
         more = columns.take(np.tile(np.arange(count), len(several)))
         more.n_signal = np.repeat(several, count)
@@ -125,14 +149,15 @@ class Iteration:
         active = np.arange(len(columns.group))
         for _ in range(steps):
             moving = columns.take(active)
-            moved = self._step(moving)
+            moved = np.maximum.reduceat(self._step(moving), moving.heads)[moving.head]
             columns.put(active, moving)
             active = active[moved > _TOLERANCE]
             if not active.size:
                 break
         sums = self._sums(columns, self.data, (self.priors, self.weights), True)
-        columns.evidence = sums.evidence.max(axis=0)  # scores may be too sure of themselves
-        columns.likelihood = sums.unlabelled[1]
+        # Scores may be too sure of themselves.
+        columns.evidence = sums.evidence.max(axis=0)[columns.head]
+        columns.likelihood = sums.unlabelled[1][columns.head]
         count, first, second = sums.noise
         variance = np.maximum(second / count - (first / count) ** 2, 1e-300)
         columns.sharpness = np.clip(columns.squared / variance, 1.0 / _SHARPEST, _SHARPEST)
@@ -144,7 +169,7 @@ class Iteration:
         """
         directions, centers = self.training.standard.to_data(columns.vectors, self.shrinkage)
         offsets = (columns.offsets + centers) * columns.sharpness
-        offsets += logit(columns.rate) / columns.n_signal
+        offsets += (logit(columns.rate) + np.log(columns.frequency)) / columns.n_signal
         return directions * columns.sharpness[:, np.newaxis], offsets
 
     def at(self, vectors: Floats, group: Indices) -> Columns:
@@ -153,7 +178,14 @@ class Iteration:
         strength = (9.0 + 2.0 * np.log(np.mean(self.training.data.lengths))) * ones
         rate = (self.positives / self.labelled)[group]
         start = (self.dim / strength, 0.0 * ones, ones, rate, -np.inf * ones, 0.0 * ones)
-        return Columns(group, np.ones(len(group), dtype=int), vectors, strength, *start)
+        single = np.zeros(len(group), dtype=int), ones.copy(), np.ones(len(group), dtype=int)
+        return Columns(group, *single, vectors, strength, *start)
+
+    def longest_tokens(self) -> Floats:
+        """Return the longest token of each sequence that may carry the signal, white."""
+        standard = self.training.standard
+        longest = self.carriers.per_sample(longest_tokens, standard.mean, standard.scale)
+        return standard.from_data(longest, np.ones(len(longest)), self.shrinkage)
 
     def _begin(self) -> Columns:
         """Return columns that know nothing, and that start from the longest tokens."""
@@ -161,9 +193,7 @@ class Iteration:
         starts, group = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
         count = min(_STARTS, _NUMBERS // self.training.data.size)
         if count > 0:
-            standard = self.training.standard
-            longest = self.carriers.per_sample(longest_tokens, standard.mean, standard.scale)
-            longest = standard.from_data(longest, np.ones(len(longest)), self.shrinkage)
+            longest = self.longest_tokens()
             order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
             for number, weights in enumerate(self.weights.T):
                 usable = (self.priors * weights)[self.rows[order]] > 0  # of labelled ones
@@ -186,7 +216,11 @@ class Iteration:
         columns.vectors, columns.precision = columns.vectors + step, precision
         columns.strength = columns.squared + self.dim / precision
         columns.occupied = sums.total / self.n_tokens[columns.group]
-        carriers = self.positives[columns.group] + sums.unlabelled[0]
+        head, heads = columns.head, columns.heads
+        counts = sums.total / columns.n_signal + _LEAST_COUNT
+        share = counts / np.add.reduceat(counts, heads)[head]
+        columns.frequency = share * np.add.reduceat(columns.frequency, heads)[head]
+        carriers = self.positives[columns.group] + sums.unlabelled[0][head]
         columns.rate = carriers / self.n_samples[columns.group]
         return np.linalg.norm(step, axis=1) / np.sqrt(np.maximum(columns.squared, 1e-300))
 
@@ -196,9 +230,10 @@ class Iteration:
         standard = self.training.standard
         vectors, centers = standard.to_data(columns.vectors, self.shrinkage)
         scores = standard.mean, standard.scale, np.ascontiguousarray(vectors.T), centers
-        beliefs = columns.offsets, columns.sharpness, columns.precision, columns.rate
-        kind = columns.n_signal, columns.group, self.contiguous, judge
-        return PosteriorSums(*data.total(posterior_sums, rows, *scores, np.stack(beliefs), *kind))
+        odds = columns.offsets, columns.sharpness, columns.precision
+        beliefs = np.stack([*odds, columns.rate, columns.frequency])
+        kind = columns.heads, columns.n_signal, columns.group, self.contiguous, judge
+        return PosteriorSums(*data.total(posterior_sums, rows, *scores, beliefs, *kind))
 
 
 def _best(columns: Columns, count: int) -> Indices:

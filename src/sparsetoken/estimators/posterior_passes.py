@@ -4,6 +4,9 @@ A sequence that carries the signal has it in R tokens, any R of them. For a dire
 u = ⟨x, w⟩ + c the odds of that are the mean of exp(Σ u) over all subsets of R tokens, and a token's
 chance to carry the signal is its part of that sum: softmax for R = 1, and for more the elementary
 symmetric polynomials of exp(u). If the R tokens are neighbors, the subsets are windows.
+
+There may be several kinds of signal, a direction each: a head is a run of columns, and the odds are
+the mean over its kinds, too, by how frequent they are (docs/theory, section 19).
 """
 
 from typing import Any, NamedTuple
@@ -11,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetoken._njit import njit
-from sparsetoken._types import Floats
+from sparsetoken._types import Floats, Indices
 from sparsetoken.places import weigh_row
 from sparsetoken.sequences.sequences import Sequences
 
 _ROUNDS = 2  # in which a token's chance is computed without its own part of the direction
+_ROUNDING = 1e-9  # of frequencies that sum to one
 
 
 class PosteriorSums(NamedTuple):
@@ -26,12 +30,11 @@ class PosteriorSums(NamedTuple):
     total: Floats
     squares: Floats
     evidence: Floats
-    """Log-likelihood of the labels by the log-odds, and by their half, quarter, …; (4, K)."""
+    """Log-likelihood of the labels by the log-odds, and by their half, quarter, …; (4, heads)."""
     noise: Floats
     """Number of tokens without signal, and sums of ⟨z, w⟩ and ⟨z, w⟩² over them; (3, K)."""
     unlabelled: Floats
-    """Number of unlabelled sequences that carry the signal, and the log-likelihood of all; (2, K).
-    """
+    """Number of unlabelled sequences with a signal, and the log-likelihood of all; (2, heads)."""
 
 
 def posterior_sums(
@@ -42,33 +45,54 @@ def posterior_sums(
     scale: Floats,
     vectors: Floats,
     centers: Floats,
+    beliefs: Floats,
+    heads: Indices,
     *columns: Any,
 ) -> PosteriorSums:
     """Return what sequences say about directions: ⟨z, w⟩ is ⟨x, vector⟩ + center, (d, K) and (K,).
 
     ``priors`` are the sequences' chances to carry the signal; a negative one stands for the
-    column's rate, that of unlabelled sequences. What else columns know are ``beliefs``, (4, K):
-    shift and sharpness of scores u = sharpness·(⟨z, w⟩ + shift), the precision of w, to which a
-    token adds its signal times itself, divided by this, and the rate; ``n_signal``; ``group``,
-    their column of weights; whether signal tokens are ``contiguous``; and ``judge``: whether
-    sequences without the signal have a say, for the evidence and the noise.
+    head's rate, that of unlabelled sequences. What else columns know are ``beliefs``, (5, K): shift
+    and sharpness of scores u = sharpness·(⟨z, w⟩ + shift), the precision of w, to which a token
+    adds its signal times itself, divided by this, the rate, and how frequent the kind is; the
+    columns at which heads begin; ``n_signal``; ``group``, their column of weights; whether signal
+    tokens are ``contiguous``; and ``judge``: whether sequences without the signal have a say, for
+    the evidence and the noise.
     """
     tokens = sequences.tokens.astype(np.float64, copy=False)
     scores = tokens @ vectors
     scores += centers
     norms = _scaled_norms(tokens, mean, scale)
-    sums = np.zeros((11, scores.shape[1]))
-    _posterior(scores, norms, sequences.offsets, priors, weights, *columns, sums)
-    return PosteriorSums(tokens.T @ scores, sums[0], sums[1], sums[2:6], sums[6:9], sums[9:])
+    sums, by_head = np.zeros((5, scores.shape[1])), np.zeros((6, len(heads)))
+    _posterior(
+        scores, norms, sequences.offsets, priors, weights, beliefs, heads, *columns, sums, by_head
+    )
+    return PosteriorSums(tokens.T @ scores, sums[0], sums[1], by_head[:4], sums[2:], by_head[4:])
 
 
 def longest_tokens(sequences: Sequences, mean: Floats, scale: Floats) -> Floats:
     """Return each sequence's token of largest norm in scaled coordinates, as it is."""
-    tokens, starts = sequences.tokens, sequences.offsets[:-1]
-    norms = _scaled_norms(tokens, mean, scale)
-    largest = np.repeat(np.maximum.reduceat(norms, starts), sequences.lengths)
-    first = np.flatnonzero(norms == largest)
-    return tokens[first[np.searchsorted(first, starts)]].astype(np.float64)
+    norms = _scaled_norms(sequences.tokens, mean, scale)
+    return sequences.tokens[_largest(sequences, norms)].astype(np.float64)
+
+
+def largest_tokens(sequences: Sequences, directions: Floats) -> Floats:
+    """Return the token of each sequence that is largest along each of K directions (d, K).
+
+    Of shape (n, K, 1 + d): what it is along the direction, and the token.
+    """
+    along = sequences.tokens.astype(np.float64, copy=False) @ directions
+    rows = np.stack([_largest(sequences, column) for column in along.T], axis=1)
+    largest = along[rows, np.arange(along.shape[1])]
+    return np.concatenate([largest[..., np.newaxis], sequences.tokens[rows]], axis=2)
+
+
+def _largest(sequences: Sequences, values: Floats) -> Indices:
+    """Return the first token of largest value in each sequence."""
+    starts = sequences.offsets[:-1]
+    largest = np.repeat(np.maximum.reduceat(values, starts), sequences.lengths)
+    first = np.flatnonzero(values == largest)
+    return first[np.searchsorted(first, starts)]
 
 
 @njit(nogil=True, fastmath={"reassoc", "contract"})
@@ -85,62 +109,78 @@ def _scaled_norms(tokens, mean, scale):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, error_model="numpy")
 def _posterior(  # type: ignore[no-untyped-def]
-    scores, norms, offsets, priors, weights, beliefs, n_signal, group, contiguous, judge, sums
-):
+    scores, norms, offsets, priors, weights, beliefs, heads, n_signal, group, contiguous, judge,
+    sums, by_head,
+):  # fmt: skip
     """Turn ⟨z, w⟩ into weight times the chance to carry the signal."""
-    shifts, sharpness, _, rates = beliefs
-    total, squares, evidence, noise, unlabelled = sums[0], sums[1], sums[2:6], sums[6:9], sums[9:]
+    rates, total, squares, noise = beliefs[3], sums[0], sums[1], sums[2:]
+    evidence, unlabelled = by_head[:4], by_head[4:]
+    ends = np.append(heads[1:], scores.shape[1])
+    most = (ends - heads).max()
     for i in range(offsets.size - 1):
         low, high = offsets[i], offsets[i + 1]
-        chance, trial = np.empty(high - low), np.empty(high - low)
-        place = np.empty(high - low)
-        for k in range(scores.shape[1]):
-            weight, prior, column = weights[i, group[k]], priors[i], scores[low:high, k]
+        chance, place = np.empty((most, high - low)), np.empty((most, high - low))
+        trial, of_kind, none = np.empty(high - low), np.empty(most), place[:, :0]
+        for h in range(heads.size):
+            first, end = heads[h], ends[h]
+            weight, prior, u = weights[i, group[first]], priors[i], scores[low:high, first:end]
             if weight == 0.0 or (prior == 0.0 and not judge):
-                column[:] = 0.0
+                u[:] = 0.0
                 continue
+            n_kinds, size, belief = end - first, n_signal[first], beliefs[:, first:end]
+            tokens = u, norms[low:high], chance[:n_kinds], trial, of_kind[:n_kinds]
             if prior == 0.0:
-                trial[:] = sharpness[k] * (column + shifts[k])
-                _add_noise(noise[:, k], weight, column)
-                odds = -weigh_row(trial, n_signal[k], contiguous, place[:0])
-                _add_evidence(evidence[:, k], weight, odds)
-                column[:] = 0.0
+                _add_noise(noise[:, first:end], weight, u)
+                _add_evidence(
+                    evidence[:, h], weight, -_infer(tokens, none, belief, prior, size, contiguous)
+                )
+                u[:] = 0.0
                 continue
-            rate = prior if prior > 0.0 else rates[k]
-            tokens = column, norms[low:high], chance, trial, place
-            odds = _infer(tokens, beliefs[:, k], rate, n_signal[k], contiguous)
+            rate = prior if prior > 0.0 else rates[first]
+            odds = _infer(tokens, place, belief, rate, size, contiguous)
             if prior > 0.0:
-                _add_evidence(evidence[:, k], weight, odds)
+                _add_evidence(evidence[:, h], weight, odds)
             else:
                 carries = _update(rate, odds)
-                _add_noise(noise[:, k], weight * (1.0 - carries), column)
-                unlabelled[0, k] += weight * carries
-                unlabelled[1, k] += weight * _log_likelihood(rate, odds)
-            for t in range(chance.size):
-                total[k] += weight * chance[t]
-                squares[k] += weight * chance[t] ** 2
-                column[t] = weight * chance[t]
+                _add_noise(noise[:, first:end], weight * (1.0 - carries), u)
+                unlabelled[0, h] += weight * carries
+                unlabelled[1, h] += weight * _log_likelihood(rate, odds)
+            for k in range(first, end):
+                for t in range(high - low):
+                    s = chance[k - first, t]
+                    total[k] += weight * s
+                    squares[k] += weight * s**2
+                    u[t, k - first] = weight * s
 
 
 @njit(nogil=True, error_model="numpy")
-def _infer(tokens, belief, rate, n_signal, contiguous):  # type: ignore[no-untyped-def]
-    """Return the log-odds of a sequence, and fill the chances of its tokens.
+def _infer(tokens, place, belief, rate, n_signal, contiguous):  # type: ignore[no-untyped-def]
+    """Return the log-odds of a sequence, and fill the chances (kinds, tokens).
 
-    A token's own part of the direction is left out of its score.
+    A token's own part of a direction is left out of its score. Without a ``rate`` it has none, and
+    no chance.
     """
-    scores, norms, chance, trial, place = tokens
-    shift, sharpness, precision, _ = belief
+    scores, norms, chance, trial, of_kind = tokens
+    shift, sharpness, precision, _, frequency = belief
+    n_kinds, n_tokens = chance.shape
+    rest = 1.0 - frequency.sum()  # of kinds that are not known yet: they look like noise
+    rest = rest if rest > _ROUNDING else 0.0
     chance[:] = 0.0
     odds = 0.0
-    for r in range(_ROUNDS):
-        for t in range(scores.size):
-            itself = norms[t] / precision * chance[t]
-            trial[t] = sharpness * (scores[t] + shift - itself)
-        odds = weigh_row(trial, n_signal, contiguous, place)
-        carries = _update(rate, odds)
-        for t in range(scores.size):
-            new = carries * place[t]
-            chance[t] = new if r == 0 else 0.5 * (chance[t] + new)
+    for r in range(_ROUNDS if rate > 0.0 else 1):
+        for k in range(n_kinds):
+            for t in range(n_tokens):
+                itself = norms[t] / precision[k] * chance[k, t]
+                trial[t] = sharpness[k] * (scores[t, k] + shift[k] - itself)
+            of_kind[k] = weigh_row(trial, n_signal, contiguous, place[k])
+        top = of_kind.max() if rest == 0.0 else max(of_kind.max(), 0.0)
+        of_kind[:] = frequency * np.exp(of_kind - top)
+        odds = top + np.log(of_kind.sum() + (rest * np.exp(-top) if rest > 0.0 else 0.0))
+        carries = _update(rate, odds) * np.exp(top - odds) if rate > 0.0 else 0.0
+        for k in range(n_kinds):
+            for t in range(place.shape[1]):
+                new = carries * of_kind[k] * place[k, t]
+                chance[k, t] = new if r == 0 else 0.5 * (chance[k, t] + new)
     return odds
 
 
@@ -160,10 +200,11 @@ def _log_likelihood(rate, odds):  # type: ignore[no-untyped-def]
 @njit(nogil=True, error_model="numpy")
 def _add_noise(noise, weight, scores):  # type: ignore[no-untyped-def]
     """Add the number of tokens without signal, and the sums of their scores and squares."""
-    for score in scores:
-        noise[0] += weight
-        noise[1] += weight * score
-        noise[2] += weight * score**2
+    for t in range(scores.shape[0]):
+        for k in range(scores.shape[1]):
+            noise[0, k] += weight
+            noise[1, k] += weight * scores[t, k]
+            noise[2, k] += weight * scores[t, k] ** 2
 
 
 @njit(nogil=True, error_model="numpy")

@@ -26,8 +26,10 @@ s = Z @ queries[k, c] and t = Z @ readouts[k, c]. If temperatures[k] is 0, raw[k
 sum(softmax(s) * t) + biases[k, c]. Else r = min(n_signal[k], rows of Z) and raw[k, c] = \
 temperatures[k] * log(mean of exp(sum of s over r rows), over all choices of r rows) + \
 biases[k, c] * r / n_signal[k]; for n_signal 1 that is temperatures[k] * log(mean(exp(s))) + \
-biases[k, c]. Then score[c] = shift[c] + sum over k of weights[k] * clip(raw[k, c], \
-limits[0, k], limits[1, k])."""
+biases[k, c]. Heads k of one group[k] = g look for several kinds of signal: joined[g, c] = \
+temperatures[k] * log(sum over them of exp(raw[k, c] / temperatures[k])); for one head that is \
+raw[k, c]. Then score[c] = shift[c] + sum over g of weights[g] * clip(joined[g, c], limits[0, g], \
+limits[1, g])."""
 _TWO = "There is one score: classes[1] is predicted if it exceeds threshold, else classes[0]."
 _SEVERAL = "There is a score for each of classes: the largest is predicted."
 _RELEASE = sys.modules["sparsetoken"].__version__
@@ -39,7 +41,7 @@ def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 
 
     The file holds no training data and needs no package of ours to be used: its metadata say in
     words how its tensors score a sequence. They are float64 and called mean, scale, queries,
-    readouts, temperatures, n_signal, biases, limits, weights, shift and threshold.
+    readouts, temperatures, n_signal, biases, group, limits, weights, shift and threshold.
 
     Parameters
     ----------
@@ -127,6 +129,14 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
         def _apply(self, function: Any, *options: Any) -> Any:
             return super()._apply(lambda tensor: tensor.to(function(tensor).device), *options)
 
+        def _join_kinds(self, raw: Any) -> Any:
+            if len(self.weights) == len(self.group):
+                return raw
+            member = self.group == torch.arange(len(self.weights), device=raw.device)[:, None]
+            temperatures = torch.where(self.temperatures != 0, self.temperatures, 1.0)[:, None]
+            exponents = (raw / temperatures)[:, None].masked_fill(~member[..., None], -torch.inf)
+            return temperatures[member.float().argmax(1)] * torch.logsumexp(exponents, 2)
+
         def forward(self, X: Any, mask: Any = None) -> Any:
             if X.ndim != 3 or X.shape[2] != dim or length not in (None, X.shape[1]):
                 shape = f"(batch, {length or 'L'}, {dim})"
@@ -154,7 +164,8 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
             evidence = evidence + self.biases * (size / self.n_signal)[..., None]
             raw = torch.where(self.temperatures[:, None] != 0, evidence, along)
             raw = torch.where(count[..., None] > 0, raw, torch.nan)
-            scores = torch.einsum("k,bkc->bc", self.weights, raw.clamp(*self.limits[..., None]))
+            joined = self._join_kinds(raw).clamp(*self.limits[..., None])
+            scores = torch.einsum("k,bkc->bc", self.weights, joined)
             scores = scores + self.shift
             return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -199,7 +210,7 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
     stack = classifier.as_stack().without_zero_weights()
     heads = [_heads_of(member, weights.sum()) for member, weights, _ in stack.parts()]
     parts = map(np.concatenate, zip(*heads, strict=True))
-    queries, readouts, temperatures, n_signal, biases = parts
+    queries, readouts, temperatures, n_signal, biases, n_kinds = parts
     # Around the mean few digits are needed, so that single precision will do.
     mean = np.resize(stack.center, queries.shape[-1])  # of tokens in a row, where they are read so
     scale = getattr(classifier, "token_scale_", np.ones(queries.shape[-1]))
@@ -212,6 +223,7 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
         "temperatures": temperatures,
         "n_signal": n_signal,
         "biases": biases + n_signal[:, np.newaxis] * (readouts @ mean),
+        "group": np.repeat(np.arange(len(n_kinds)), n_kinds.astype(int)),
         "limits": stack.limits,
         "weights": stack.weights * stack.scales,
         "shift": stack.weights.sum() * stack.shift,
@@ -221,13 +233,14 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
 
 
 def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:
-    """Return queries and readouts (K, C, d), temperatures, n_signal (K,) and biases (K, C).
+    """Return queries and readouts (K, C, d), temperatures, n_signal (K,), biases (K, C), n_kinds.
 
-    They are for tokens as they are; the temperature of a linear readout is zero.
+    They are for tokens as they are; the temperature of a linear readout is zero. The last says how
+    many of the K directions make one head.
     """
     if isinstance(member, LinearHead):
         vectors = (vector[np.newaxis, np.newaxis] for vector in (member.query, member.coef))
-        return *vectors, np.zeros(1), np.ones(1), np.full((1, 1), member.intercept)
+        return *vectors, np.zeros(1), np.ones(1), np.full((1, 1), member.intercept), np.ones(1)
     if not isinstance(member, AttentionHeads):
         kind = member.describe()[0].get("model", member.name)
         raise ValueError(
@@ -243,8 +256,8 @@ def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:
     queries = member.directions / temperatures[:, np.newaxis, np.newaxis]
     if member.pooled:
         queries, temperatures = np.zeros_like(queries), np.zeros_like(temperatures)
-    n_signal = np.array([float(spec.n_signal) for spec in member.specs])
-    return queries, member.directions, temperatures, n_signal, member.intercepts
+    n_signal, n_kinds = (n.astype(np.float64) for n in (member.n_signal, member.n_kinds))
+    return queries, member.directions, temperatures, n_signal, member.intercepts, n_kinds
 
 
 def _metadata(classifier: Any) -> dict[str, str]:

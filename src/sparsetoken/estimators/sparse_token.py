@@ -7,7 +7,7 @@ from sparsetoken.estimators.attention import head_members
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.kernel_heads import KernelHeads
 from sparsetoken.estimators.members import Member
-from sparsetoken.estimators.posterior_heads import PosteriorHeads
+from sparsetoken.estimators.posterior_heads import PosteriorHeads, likely_kinds
 from sparsetoken.estimators.stack_classifier import StackClassifier
 from sparsetoken.estimators.trees import Trees
 
@@ -25,7 +25,8 @@ class SparseTokenClassifier(StackClassifier):
     * trees on statistics of each feature.
 
     The weights are not negative and make the scores of held-out samples fit the labels best; with
-    few samples they stay near equal. The same scores calibrate the probabilities.
+    few samples they stay near what each score alone says of its worth. The same scores calibrate
+    the probabilities.
 
     Parameters
     ----------
@@ -62,6 +63,8 @@ class SparseTokenClassifier(StackClassifier):
         deviation or how many exceed certain levels, feature by feature).
     heads_ : list of Head
         The heads of attention and of the mean token, as in :class:`AttentionClassifier`.
+    n_kinds_ : int
+        How many kinds of signal the posterior heads find, as in :class:`BayesAttentionClassifier`.
     query_, coef_, intercept_ : ndarray of shape (d,), (d,), float; or (classes, d), ...
         Those of the head of largest weight.
     query_reliability_, chosen_, half_auc_, stack_, reference_, n_passes_, token_mean_, token_scale_
@@ -102,6 +105,11 @@ class SparseTokenClassifier(StackClassifier):
         self.n_trees = n_trees
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @property
+    def n_kinds_(self) -> int:
+        """How many kinds of signal the posterior heads find."""
+        return likely_kinds(self.stack_)
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)

@@ -99,16 +99,12 @@ class StackClassifier(SequenceClassifier):
 
         None are left out if that would leave a class without any.
         """
-        beyond, feature = tokens_far_out(data)
-        far = beyond > 0.0
+        far, words = tokens_far_out(data, getattr(self, "feature_names_in_", None))
         if not far.any() or np.setdiff1d(index, index[~far]).size:
             return np.zeros(len(data), dtype=bool)
-        worst = int(beyond.argmax())
-        name = getattr(self, "feature_names_in_", np.arange(data.dim))[feature[worst]]
         warnings.warn(
-            f"sequence {worst} has a token {beyond[worst]:.2g} times as far out in feature {name} "
-            f"as those of other sequences; fit leaves out {int(far.sum())} such of {len(data)}: "
-            "mend or clip these values if they should count",
+            f"{words}; fit leaves out {int(far.sum())} such of {len(data)}: mend or clip these "
+            "values if they should count",
             UserWarning,
             stacklevel=3,
         )
@@ -177,7 +173,7 @@ class StackClassifier(SequenceClassifier):
         """
         heads, of_kind = self.heads_, self.members_
         members = [m for m in self.stack_.members if isinstance(m, AttentionHeads)]
-        sources = [(member, spec) for member in members for spec in member.specs]
+        sources = [(m, spec) for m in members for spec in m.specs for _ in range(spec.n_kinds)]
         leading, (member, spec) = max(
             zip(heads, sources, strict=True),
             key=lambda pair: (of_kind[pair[1][0].name], pair[0].weight),

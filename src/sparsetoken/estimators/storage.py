@@ -90,7 +90,7 @@ def save(
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a classifier written by :func:`save`.
+    """Read a classifier written by :func:`~sparsetoken.estimators.save`.
 
     Parameters
     ----------

@@ -26,7 +26,8 @@ from sparsetoken.sequences.passes import (
 Forest = dict[str, Array]
 """Trees as arrays: ``roots``, and for every node left, right, feature, threshold and value."""
 
-_TRIED = 0.1  # of the features, or their root if that is more, compete for a split
+_TRIED = 0.1  # of the features, or their root if that is more, compete for a split, but
+_MOST_TRIED = 300  # at most, for the time that it takes
 # Deviations from a feature's mean; not round, since round features have tokens just there.
 _LEVELS = (-0.97, 0.03, 1.03, 2.03)
 _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
@@ -91,9 +92,10 @@ class Trees(Member):
             equal = np.ptp(weights) <= 1e-12
             for half in halves:
                 seen = rows[used][:, half]
+                n_tried = max(int(np.sqrt(len(half))), min(int(_TRIED * len(half)), _MOST_TRIED))
                 trees = ExtraTreesClassifier(
                     n_trees,
-                    max_features=max(int(np.sqrt(seen.shape[1])), int(_TRIED * seen.shape[1])),
+                    max_features=n_tried,
                     random_state=int(rng.integers(2**31)),
                     n_jobs=training.n_jobs,
                 )
@@ -171,6 +173,8 @@ def _check(forest: Forest, n_features: int, n_classes: int) -> None:
         raise ValueError("the forests differ in their classes, or in length")
     if any(forest[name].shape != (n_nodes,) for name in _PARTS[2:-1]):
         raise ValueError("the arrays of a forest differ in length")
+    if not np.isfinite(forest["value"]).all():
+        raise ValueError("a tree's leaves hold values that are not finite")
     for side in ("left", "right"):
         children = forest[side][inner]
         if ((children <= inner) | (children >= n_nodes)).any():

@@ -7,12 +7,13 @@ import numpy as np
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.folds import generator, halves, reliability
+from sparsetoken.estimators.folds import generator, halves, reliability, tokens_far_out
 from sparsetoken.estimators.head_passes import query_gradients
 from sparsetoken.estimators.members import LinearHead
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.stack import Stack, single
 from sparsetoken.losses import Loss
+from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import attention_features, pooled_features
 
@@ -100,6 +101,9 @@ class TwoStepAttentionClassifier(SequenceClassifier):
             name: check_real(name, getattr(self, name), low=0.0)
             for name in ("beta", "lr_readout", "lr_bias", "lr_query")
         }
+        far, words = tokens_far_out(data, getattr(self, "feature_names_in_", None))
+        if far.any():
+            warn_caller(f"{words}: it may decide the fit; mend or clip its values", UserWarning)
         rng = generator(self.random_state)
         order = rng.permutation(len(data))
         first = np.zeros(len(data), dtype=bool)

@@ -1,7 +1,6 @@
 from .cell import Cell, compute, make_cell
-from .execution import Report, collect, run
 from .figures import draw_figure, figure_names, figure_rows
-from .store import Failure, Store, StoreError
+from .store import Failure, Report, Store, StoreError, collect, run
 from .sweep import Grid, Sweep, load_sweep
 from .table import write_table
 from .workers import ClusterError, dask_executor, local_processes

@@ -17,17 +17,17 @@ from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.losses import get_loss
 from sparsetoken.models.base import Size
 from sparsetoken.population import Population
-from sparsetoken.problem import Problem, SparseTokenProblem
+from sparsetoken.problem import FIELDS, Problem, SparseTokenProblem
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters, group
 
 SOURCES = ("theory", "simulation")
 
 _SCHEMA = 2  # to be raised when the same values come to mean something else
-_PROBLEM = group("problem", "positions", "population")
+_PROBLEM = (*FIELDS, *group("population"))
 _SAMPLES = ("alpha", "alpha0", "alpha1")
 _SIMULATION = group("simulation")
 _ARGUMENTS = {"recall": "fpr", "required_signal": "error"}  # of quantities that need one
-_LEFT_OUT_IF_ZERO = ("center", "contiguous", "unlabelled")
+_LEFT_OUT_BY_DEFAULT = ("center", "contiguous", "n_kinds", "unlabelled")
 _NEEDS_QUERY = {"trained", "query", "capacity"}  # groups of quantities
 _MOST_TOGETHER = 12  # cells of a curve that are computed in one task
 
@@ -74,8 +74,7 @@ class Cell:
         errors = self.values.get("label_errors", (0.0, 0.0))
         if "kinds" in self.values:
             return Population.from_tables(self.values["kinds"], errors).plain()
-        names = group("problem", "positions")
-        fields = {name: self.values[name] for name in names if name in self.values}
+        fields = {name: self.values[name] for name in FIELDS if name in self.values}
         return Population([SparseTokenProblem(**fields)], label_errors=errors).plain()
 
     @property
@@ -169,26 +168,26 @@ def _choose_values(
     defaults = {name: PARAMETERS[name].default for name in (*_SIMULATION, *arguments)}
     settings = {name: value for name, value in described.items() if name in model.settings}
     complete = defaults | described | model.complete(settings)
-    names -= {name for name in _LEFT_OUT_IF_ZERO if not complete.get(name)}
+    names -= {n for n in _LEFT_OUT_BY_DEFAULT if complete.get(n) == PARAMETERS[n].default}
     return {name: complete[name] for name in PARAMETERS if name in names and name in complete}
 
 
 def _check_samples(cell: Cell) -> None:
     """Raise ValueError if the numbers of samples, or the dimension, are none to compute with."""
-    values, given = cell.values, [name for name in _SAMPLES if name in cell.values]
+    values, sizes = cell.values, [name for name in _SAMPLES if name in cell.values]
     groups = {MEASURED[quantity].group for quantity in cell.quantities}
     needed = ["alpha0"] * ("split" in cell.model.settings and bool(groups & _NEEDS_QUERY))
     needed += ["alpha1"] * ("trained" in groups or "separable" in cell.quantities)
-    if "alpha" in given and len(given) > 1:
+    if "alpha" in sizes and len(sizes) > 1:
         raise ValueError("give either alpha (and split), or alpha0 and alpha1, not both")
-    if "alpha" in given and values.get("split") == 1.0 and "alpha1" in needed:
+    if "alpha" in sizes and values.get("split") == 1.0 and "alpha1" in needed:
         raise ValueError("split must be below 1: it leaves no samples for the readout")
-    missing = [name for name in needed if name not in given and "alpha" not in given]
+    missing = [name for name in needed if name not in sizes and "alpha" not in sizes]
     if missing:
         listed = ", ".join(sorted(cell.quantities))
         raise ValueError(f"{listed}: a value for {missing[0]} (or alpha) is needed")
     if cell.source == "simulation":
-        for name in (*given, "unlabelled"):
+        for name in (*sizes, "unlabelled"):
             if math.isinf(values.get(name, 0.0)):
                 raise ValueError(f"{name} must be finite in a simulation")
         if values["dim"] < 2:
@@ -197,15 +196,19 @@ def _check_samples(cell: Cell) -> None:
 
 def _describe_problem(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values with the problem's defaults, and a population as plain data."""
-    defaults = {name: PARAMETERS[name].default for name in group("problem")}
     kinds, errors = values.pop("kinds", None), values.pop("label_errors", None)
-    if kinds is None:
-        described = defaults | values
-    else:
-        population = _read_kinds(kinds, errors, values, defaults["positive_rate"])
-        errors = population.label_errors if isinstance(kinds, Population) else errors
-        tables = population.to_tables()  # a single one is the problem that it is
-        one = {name: tables[0][name] for name in defaults}
+    if isinstance(kinds, Population):
+        if errors is not None:
+            raise ValueError("label_errors must be left out: the population has its own")
+        errors, kinds = kinds.label_errors, kinds.to_tables()
+    described = {name: PARAMETERS[name].default for name in group("problem")} | values
+    if kinds is not None:
+        for name in FIELDS:
+            if name in values and (name != "positive_rate" or all(name in kind for kind in kinds)):
+                raise ValueError(f"{name} does not go with kinds: each has its own")
+        rate = PARAMETERS["positive_rate"].check(described["positive_rate"])
+        tables = Population.from_tables(kinds, positive_rate=rate).to_tables()
+        one = {name: value for name, value in tables[0].items() if name != "probability"}
         described = {name: value for name, value in values.items() if name != "positive_rate"}
         described |= {"kinds": tables} if len(tables) > 1 else one
     if errors is not None:
@@ -213,20 +216,6 @@ def _describe_problem(values: dict[str, Any]) -> dict[str, Any]:
         checked = Population([SparseTokenProblem(1)], label_errors=pair).label_errors
         described |= {"label_errors": list(checked)} if any(checked) else {}
     return described
-
-
-def _read_kinds(kinds: Any, errors: Any, values: dict[str, Any], rate: float) -> Population:
-    """Return the population; ``rate`` is that of kinds without one. Refuse what says it twice."""
-    for name in ("n_tokens", "n_signal", "signal", "contiguous"):
-        if name in values:
-            raise ValueError(f"{name} does not go with kinds: each has its own")
-    own = isinstance(kinds, Population)
-    if own and errors is not None:
-        raise ValueError("label_errors must be left out: the population has its own")
-    if "positive_rate" in values and (own or all("positive_rate" in kind for kind in kinds)):
-        raise ValueError("positive_rate must be left out: each kind has its own")
-    rate = PARAMETERS["positive_rate"].check(values.get("positive_rate", rate))
-    return kinds if own else Population.from_tables(kinds, positive_rate=rate)
 
 
 def compute(cell: Cell) -> dict[str, Estimate]:

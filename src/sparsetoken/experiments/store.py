@@ -1,4 +1,4 @@
-"""The results of sweeps in one file to which lines are only ever added.
+"""The results of sweeps in one file, to which lines are only ever added, and runs that fill it.
 
 A line is the outcome of a cell, with a checksum: one that a killed process has half written, or
 with a flipped bit, is not read, and its cell counts as not computed. Several processes may add to
@@ -7,13 +7,16 @@ one file; each line is written at once.
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from sparsetoken.estimate import Estimate
-from sparsetoken.experiments.cell import Cell
+from sparsetoken.experiments.cell import Cell, compute_together, group_into_tasks
+from sparsetoken.experiments.sweep import Sweep
+from sparsetoken.experiments.workers import ClusterError
 
 Outcome = dict[str, Estimate] | str
 """The numbers of a cell, or its error: as text, for some errors cannot cross processes."""
@@ -61,12 +64,8 @@ class Store:
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool = False) -> None:
         self.path, self.damaged = Path(path), 0
-        self._lines: dict[str, dict[str, Any]] = {}  # the last of each cell, by its key
+        self._lines: dict[str, dict[str, Any]] = {}  # what counts for each cell, by its key
         self._end = 0  # of what is read
-        if read_only and not self.path.is_file():
-            raise StoreError(f"there is no store at {self.path}")
-        if self.path.is_dir():
-            raise StoreError(f"{self.path} is a folder, not a store")
         try:
             self._file = self.path.open("rb" if read_only else "a+b", buffering=0)
         except OSError as error:
@@ -81,22 +80,21 @@ class Store:
         """Read what was added, by this process or by others; return whether a line was good."""
         self._file.seek(self._end)
         content, good = self._file.read(), False
-        for line in content[: content.rfind(b"\n") + 1].splitlines():
-            entry = _read_line(line)
-            if entry is not None:
-                self._keep(entry)
-                good = True
-            elif line.strip():
+        whole = content.rfind(b"\n") + 1
+        for line in filter(bytes.strip, content[:whole].splitlines()):
+            checksum, _, text = line.partition(b" ")
+            if checksum != _checksum(text):
                 self.damaged += 1
-        self._end += content.rfind(b"\n") + 1
+                continue
+            entry, good = json.loads(text), True
+            key = entry.get("key")
+            if key and (entry["state"] == "done" or not self._is_done(key)):
+                self._lines[key] = entry
+        self._end += whole
         return good
 
-    def _keep(self, entry: dict[str, Any]) -> None:
-        key, known = entry.get("key"), self._lines.get(entry.get("key", ""), {})
-        if entry.get("state") == "done" or (
-            entry.get("state") == "failed" and known.get("state") != "done"
-        ):
-            self._lines[str(key)] = entry
+    def _is_done(self, key: str) -> bool:
+        return self._lines.get(key, {}).get("state") == "done"
 
     def _append(self, entry: dict[str, Any]) -> None:
         """Add a whole line at once, below whatever half line a killed process has left."""
@@ -113,20 +111,20 @@ class Store:
 
     def record(self, cell: Cell, outcome: Outcome) -> None:
         """Write the numbers of a cell, or the error that it ended in."""
+        described = {"source": cell.source, "quantities": cell.quantities, "values": cell.values}
         content: Any = outcome
+        state = "failed" if isinstance(outcome, str) else "done"
         if not isinstance(outcome, str):
             content = {
                 quantity: [float(number), float(number.uncertainty), bool(number.converged)]
                 for quantity, number in outcome.items()
             }
-        state = "failed" if isinstance(outcome, str) else "done"
-        described = {"source": cell.source, "quantities": cell.quantities, "values": cell.values}
         self._append({"key": cell.key, "state": state} | described | {"content": content})
 
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
         """Return those of the cells that have no numbers yet, also those that failed."""
         self.refresh()
-        return [cell for cell in cells if self._lines.get(cell.key, {}).get("state") != "done"]
+        return [cell for cell in cells if not self._is_done(cell.key)]
 
     def counts(self, cells: Sequence[Cell] | None = None) -> dict[str, int]:
         """Return how many cells are done and failed; of some cells also how many are pending."""
@@ -175,11 +173,120 @@ class Store:
         self.close()
 
 
-def _read_line(line: bytes) -> dict[str, Any] | None:
-    """Return the entry of a line, or None if it is damaged."""
-    checksum, _, text = line.partition(b" ")
-    return json.loads(text) if checksum == _checksum(text) else None
-
-
 def _checksum(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest()[:16].encode()
+
+
+class Report(NamedTuple):
+    """What a run did."""
+
+    computed: int
+    failed: int
+    already_done: int
+
+
+def run(
+    sweep: Sweep,
+    store: Store,
+    executor: Executor | None = None,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Compute the cells that the store does not have, and write each as it completes.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        What to compute.
+    store : Store
+        Where the results go. Cells that are done are not computed again, those that failed are.
+        Several processes may run one sweep on one store; they may then do the same work twice.
+    executor : Executor, optional
+        Anything with the interface of concurrent.futures; by default the cells run one after the
+        other in this process. A worker that dies raises RuntimeError; what is finished is kept.
+    progress : callable, optional
+        Called with the number of finished cells and of all cells.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sparsetoken.experiments import Grid, Store, Sweep, run
+    >>> sweep = Sweep([Grid(["cosine"], {"alpha0": [1.0, 2.0]}, {"dim": 50, "trials": 2})])
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/results.db") as store:
+    ...     run(sweep, store)
+    ...     run(sweep, store)
+    Report(computed=4, failed=0, already_done=0)
+    Report(computed=0, failed=0, already_done=4)
+    """
+    cells = sweep.cells()
+    missing = set(store.missing(cells))
+    computed = failed = 0
+    show = progress or (lambda done, total: None)
+    show(len(cells) - len(missing), len(cells))
+    # A task is computed whole even if a part of it is known: its numbers then do not depend on
+    # where an earlier run was stopped.
+    tasks = [task for task in group_into_tasks(cells) if missing.intersection(task)]
+    for cell, outcome in _outcomes(tasks, executor):
+        if cell in missing:
+            store.record(cell, outcome)
+            failed += isinstance(outcome, str)
+            computed += not isinstance(outcome, str)
+            show(len(cells) - len(missing) + computed + failed, len(cells))
+    return Report(computed, failed, len(cells) - len(missing))
+
+
+def collect(
+    sweep: Sweep, store: Store, executor: Executor | None = None, **options: Any
+) -> list[dict[str, Any]]:
+    """Compute what the store lacks of a sweep, and return the whole table.
+
+    The table has no holes: a cell that fails raises RuntimeError.
+
+    Parameters
+    ----------
+    sweep, store, executor, **options
+        As in :func:`run`.
+    """
+    run(sweep, store, executor, **options)
+    cells = sweep.cells()
+    failures = store.failures(cells)
+    if failures:
+        first = failures[0]
+        raise RuntimeError(
+            f"{len(failures)} of {len(cells)} cells failed; the first, "
+            f"{first.cell.describe()}: {first.error}"
+        )
+    return [row | dict(grid.columns) for grid, cells in sweep.parts for row in store.rows(cells)]
+
+
+def compute_or_error(task: Sequence[Cell]) -> list[Outcome]:
+    """Compute the cells of a task; should one fail, each by itself."""
+    try:
+        return list(compute_together(task))
+    except Exception as error:  # whatever it is, it belongs in the store
+        if len(task) == 1:
+            return [f"{type(error).__name__}: {error}"]
+    return [outcome for cell in task for outcome in compute_or_error([cell])]
+
+
+def _outcomes(
+    tasks: list[tuple[Cell, ...]], executor: Executor | None
+) -> Iterator[tuple[Cell, Outcome]]:
+    """Yield cells with their numbers or errors as the executor, or this process, completes them."""
+    if executor is None:
+        for task in tasks:
+            yield from zip(task, compute_or_error(task), strict=True)
+        return
+    running = {executor.submit(compute_or_error, task): task for task in tasks}
+    try:
+        for future in as_completed(running):
+            yield from zip(running[future], future.result(), strict=True)
+    except CancelledError:
+        raise ClusterError("the Dask scheduler is gone; what is finished is kept") from None
+    except Exception as error:
+        if not isinstance(error, BrokenExecutor) and type(error).__name__ != "KilledWorker":
+            raise
+        raise RuntimeError(
+            "a worker has died, perhaps for want of memory; what is finished is kept: run it "
+            "again, with fewer workers"
+        ) from None

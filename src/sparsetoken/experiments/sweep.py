@@ -11,11 +11,7 @@ import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real, read_toml
 from sparsetoken.experiments.cell import SOURCES, Cell, make_cell
-from sparsetoken.vocabulary import (
-    PARAMETERS,
-    check_known,
-    check_parameter,
-)
+from sparsetoken.vocabulary import PARAMETERS, check_known, check_parameter
 
 _ENTRIES = {"quantities": list, "sources": list, "fixed": dict, "axes": dict}
 _WORDS = {list: "list of names", dict: "table"}

@@ -68,11 +68,11 @@ def write_columns(columns: Columns, path: str | PathLike[str]) -> None:
 def write_csv(columns: Columns, file: TextIO) -> None:
     """Write columns as CSV to an open file."""
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(map(_harmless, columns))
-    writer.writerows(map(_harmless, row) for row in zip(*columns.values(), strict=True))
+    writer.writerow(map(_escape_formula, columns))
+    writer.writerows(map(_escape_formula, row) for row in zip(*columns.values(), strict=True))
 
 
-def _harmless(cell: Any) -> Any:
+def _escape_formula(cell: Any) -> Any:
     """Return lists as JSON, and text that a spreadsheet would run with an apostrophe before it."""
     if isinstance(cell, list):
         return json.dumps(cell)

@@ -1,6 +1,7 @@
 """The attention map: the weights that a learned query gives to the tokens of drawn sequences."""
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -8,17 +9,7 @@ from sparsetoken._types import Bools, Floats
 from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.sampling import LearnedQuery, sample_query
-
-
-class TokenWeights(NamedTuple):
-    """Attention weights of positive and of negative sequences."""
-
-    query: LearnedQuery
-    weights: Floats
-    """Of shape (2, n_sequences, n_tokens): the positive sequences first."""
-    carries_signal: Bools
-    """Of the same shape: which tokens carry the signal."""
+from sparsetoken.sampling import sample_query
 
 
 def draw_token_weights(
@@ -30,11 +21,12 @@ def draw_token_weights(
     random_state: int,
     loss: str = "logistic",
     **two_steps: Any,
-) -> TokenWeights:
+) -> tuple[Floats, Bools]:
     """Teach a query by two steps on fresh samples, and let it look at sequences of each class.
 
     ``two_steps`` has ``beta`` and the learning rates, as in
-    :func:`sparsetoken.sampling.sample_query`.
+    :func:`sparsetoken.sampling.sample_query`. Returns the weights of the tokens, and which of them
+    carry the signal, of shape (2, n_sequences, n_tokens): the positive sequences first.
     """
     rng = np.random.default_rng(random_state)
     query = sample_query(
@@ -42,10 +34,10 @@ def draw_token_weights(
     )
     weights, carries = [], []
     for rate in (1.0, 0.0):
-        one_class = SparseTokenProblem(problem.n_tokens, problem.n_signal, problem.signal, rate)
+        one_class = replace(problem, positive_rate=rate)
         X, _, truth = one_class.sample(
-            n_sequences, dim, direction=query.direction, random_state=rng, return_truth=True
+            n_sequences, dim, direction=query.directions, random_state=rng, return_truth=True
         )
         weights.append(Softmax().weights(query.beta * X @ query.query))
         carries.append(truth.positions)
-    return TokenWeights(query, np.array(weights), np.array(carries))
+    return np.array(weights), np.array(carries)

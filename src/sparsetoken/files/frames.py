@@ -18,7 +18,7 @@ from sparsetoken.files.guards import UnreadableError, check_size, report_damage
 
 _NO_NUMBER = re.compile(r"column #(\d+): Row #(\d+): CSV conversion error to double")
 _WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
-_FILL = "Sequences.from_frame and PerToken(SimpleImputer()) before the classifier fill it"
+_FILL = "Sequences.from_frame and estimators.PerToken(SimpleImputer()) fill it"
 
 
 class Table(NamedTuple):
@@ -81,6 +81,8 @@ def open_text(path: Path) -> Table:
     from pyarrow import csv as arrow
 
     _, header = next(_lines(path), (0, []))
+    if len(header) == 1 and (other := re.search(r"[;\t|]", header[0])):
+        raise ValueError(f"{path} must have commas between its columns, got {other[0]!r}")
     schema = pyarrow.schema([(name, pyarrow.string()) for name in header])
 
     def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
@@ -108,10 +110,10 @@ def open_parquet(path: Path) -> Table:
         file = parquet.ParquetFile(path)
 
     def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
-        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-        columns = [group.column(i) for group in groups for i in range(group.num_columns)]
-        sizes = [c.num_values for c in columns if c.path_in_schema.split(".")[0] in features]
-        check_size(path, sum(sizes), 4, None)  # before anything is unpacked
+        about = file.metadata  # not of its columns: damage there ends the process
+        check_size(path, about.num_rows * len(features), 4, None)  # before anything is unpacked
+        sizes = [about.row_group(i).total_byte_size for i in range(about.num_row_groups)]
+        check_size(path, sum(sizes), 1, None)
         return parquet.ParquetFile(path).iter_batches(columns=[*texts, *features])
 
     return Table(path, file.schema_arrow, batches)

@@ -2,6 +2,8 @@
 
 import math
 import os
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -96,6 +98,17 @@ def check_zip(path: Path) -> dict[str, int]:
     sizes = {entry.filename: entry.file_size for entry in entries}
     check_size(path, sum(sizes.values()), 1, None)
     return sizes
+
+
+def run_apart(script: Any, *arguments: str, seconds: float | None = None) -> None:
+    """Run a module as a script in a process of its own, since a damaged file may crash it."""
+    command = [sys.executable, "-P", str(script.__file__), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"it cannot be read within {seconds:g} seconds") from None
+    if done.returncode:
+        raise ValueError((done.stderr.splitlines() or ["its library crashes"])[-1])
 
 
 def from_bfloat16(bits: Array) -> Array:

@@ -1,6 +1,7 @@
 """HDF5: ``.h5`` and ``.hdf5`` of extractors for slides and activations, ``.h5ad`` of AnnData.
 
 Nothing outside the file is ever opened: links, external storage and virtual datasets are refused.
+Texts of an ``.h5ad`` file are first read by a process of its own: damage there can crash it.
 """
 
 from functools import partial
@@ -11,7 +12,17 @@ import numpy as np
 
 from sparsetoken._types import Array
 from sparsetoken._validation import import_extra
-from sparsetoken.files.guards import Arrays, Delayed, UnreadableError, check_size, from_bfloat16
+from sparsetoken.files import hdf5_process
+from sparsetoken.files.guards import (
+    Arrays,
+    Delayed,
+    UnreadableError,
+    check_size,
+    from_bfloat16,
+    run_apart,
+)
+
+_PATIENCE = 120.0  # seconds for the texts of a file
 
 
 def open_hdf5(path: Path) -> Arrays:
@@ -23,6 +34,8 @@ def open_h5ad(path: Path) -> Arrays:
     """Open cells, one a row: X, what is in obsm, the columns of obs, and the names in var."""
     io = import_extra("anndata.io", f"{path}: .h5ad", None)
     sizes = _datasets(path)
+    check_size(path, sum(item.size for name, item in sizes.items() if "obs/" in name), 1, None)
+    run_apart(hdf5_process, str(path), seconds=_PATIENCE)
     file = next(iter(sizes.values())).file
     arrays: dict[str, Any] = {}
     for name in ["X", *(f"obsm/{key}" for key in file.get("obsm", ()))]:
@@ -31,7 +44,6 @@ def open_h5ad(path: Path) -> Arrays:
             kind = file[f"{name}/data"].dtype if f"{name}/data" in sizes else file[name].dtype
             read = partial(_dense, io.read_elem, file[name])
             arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, read)
-    check_size(path, sum(item.size for name, item in sizes.items() if "obs/" in name), 1, None)
     obs = io.read_elem(file["obs"])
     if not hasattr(obs, "columns"):
         raise UnreadableError("it was written before anndata 0.7: open it and write it again")

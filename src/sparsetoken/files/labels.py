@@ -10,6 +10,7 @@ from sparsetoken.files.dataset import Dataset, is_missing
 from sparsetoken.files.frames import Table
 from sparsetoken.files.guards import shorten
 from sparsetoken.files.roles import USUAL, Roles, usual_names
+from sparsetoken.sequences.grouping import is_row_number
 from sparsetoken.sequences.interop import find_name
 
 _THINGS = ["bag", "sequence", "slide", "sample", "file", "filename", "name", "document", "text"]
@@ -27,7 +28,7 @@ def with_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
     columns = {name: frame[name].tolist() for name in names}
     label = roles.pick("label", names, [name for name in USUAL["label"] if name != roles.by])
     group = roles.pick("group", names)
-    candidates = {n: values for n, values in columns.items() if n not in (label, group, "")}
+    candidates = {n: values for n, values in columns.items() if n not in (label, group)}
     by, places = _match(dataset, candidates, roles.by)
     if label is None:
         others = shorten([name for name in candidates if name != by], 20)
@@ -68,6 +69,9 @@ def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> t
         if not counts[by]:
             raise _no_match(dataset, columns, by)
         return by, places[by]
+    columns = {name: values for name, values in columns.items() if not is_row_number(name)}
+    if not columns:
+        raise ValueError("no column names the sequences")
     usual = usual_names(_NAMES, columns)
     complete = [name for name in usual if counts[name] == len(dataset)]
     if not complete and dataset.ids != list(range(len(dataset))):  # numbered: no names at all
@@ -75,7 +79,7 @@ def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> t
         complete = [name for name in exact if None not in places[name]]
     if complete and all(places[name] == places[complete[0]] for name in complete):
         return complete[0], places[complete[0]]
-    partial = [f"{name!r} names {n} of {len(dataset)}" for name, n in counts.items() if n]
+    partial = [f"{n!r} names {counts[n]} of {len(dataset)}" for n in columns if counts[n]]
     if not partial:
         raise _no_match(dataset, columns, (usual or list(columns))[0])
     raise ValueError(

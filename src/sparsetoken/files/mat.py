@@ -3,8 +3,6 @@
 scipy reads them in a process of its own (``mat_process``): a damaged file can crash it.
 """
 
-import subprocess
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -13,7 +11,7 @@ import numpy as np
 
 from sparsetoken._types import Array
 from sparsetoken.files import mat_process
-from sparsetoken.files.guards import DENSEST, SMALL, Arrays, Delayed
+from sparsetoken.files.guards import DENSEST, SMALL, Arrays, Delayed, run_apart
 from sparsetoken.files.hdf5 import open_hdf5
 
 
@@ -27,11 +25,7 @@ def open_mat(path: Path) -> Arrays:
             }
     with tempfile.TemporaryDirectory() as folder:
         out, most = Path(folder, "arrays.npz"), max(SMALL, DENSEST * path.stat().st_size)
-        script = [sys.executable, "-P", str(mat_process.__file__)]
-        command = [*script, str(path), str(out), str(most)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise ValueError((done.stderr.splitlines() or ["scipy cannot read it"])[-1])
+        run_apart(mat_process, str(path), str(out), str(most))
         with np.load(out) as archive:
             return dict(archive)
 

@@ -25,7 +25,10 @@ def open_npz(path: Path) -> Arrays:
             head = "read_array_header_1_0" if first else "read_array_header_2_0"
             shape, _, dtype = getattr(np.lib.format, head)(file)
         if dtype.hasobject:
-            raise UnreadableError("it holds Python objects, which are never read")
+            raise UnreadableError(
+                f"{entry} holds Python objects, which are never read: save an array for each "
+                "sequence, or all tokens stacked, with 'offsets'"
+            )
         name = entry.removesuffix(".npy")
         arrays[name] = Delayed(shape, dtype, partial(_read, path, name))
     return arrays

@@ -64,6 +64,7 @@ def read_dataset(
     ignore: str | Iterable[str] = (),
     max_numbers: int | None = None,
     like: Roles | Mapping[str, Any] | None = None,
+    rows_alone: bool = False,
 ) -> Dataset:
     r"""Read sequences from a file or a folder, by its ending, as the command line does.
 
@@ -98,6 +99,8 @@ def read_dataset(
     like : Roles or dict, optional
         ``Dataset.roles`` of another file: its columns are looked for before those of usual names,
         but need not be there.
+    rows_alone : bool, default=False
+        Take each row of a table as a sequence of one token if no column names sequences.
 
     Returns
     -------
@@ -125,7 +128,7 @@ def read_dataset(
         tables = [path / f"labels{suffix}" for suffix in TABLES]
         labels = next((table for table in tables if table.exists()), None)
     if labels is None:
-        return _read(path, roles, max_numbers)
+        return _read(path, roles, max_numbers, rows_alone)
     inside = replace(roles, label=None, group=None)
     if not is_table(path):  # the name of a column may be that of the table
         hints = known or Roles()
@@ -148,7 +151,7 @@ def open_table(path: str | Path, what: str = "path") -> Table:
     return TABLES[_ending(Path(path))](Path(path))
 
 
-def _read(path: Path, roles: Roles, max_numbers: int | None) -> Dataset:
+def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = False) -> Dataset:
     """Read a file or a folder by what it is; whatever is wrong is said with its name."""
     if path.suffix and not path.is_dir() and not is_table(path) and path.suffix not in ARRAYS:
         endings = ", ".join([*TABLES, *ARRAYS])
@@ -167,7 +170,7 @@ def _read(path: Path, roles: Roles, max_numbers: int | None) -> Dataset:
         if path.is_dir():
             return read_folder(path, asked, ARRAYS, _open_arrays)
         if is_table(path):
-            return read_table(path, open_table(path), roles, max_numbers)
+            return read_table(path, open_table(path), roles, max_numbers, rows_alone)
         return read_archive(replace(asked, arrays=_open_arrays(path)))
 
 

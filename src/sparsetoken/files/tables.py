@@ -10,15 +10,28 @@ from sparsetoken.files.dataset import Dataset, checked, is_missing
 from sparsetoken.files.frames import Table
 from sparsetoken.files.guards import shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
-from sparsetoken.sequences.grouping import constant_columns, differing_row, first_rows, group_rows
+from sparsetoken.sequences.grouping import (
+    constant_columns,
+    differing_row,
+    first_rows,
+    group_rows,
+    is_row_number,
+)
 from sparsetoken.sequences.interop import as_floats, frame_tokens, split_lists
 from sparsetoken.sequences.sequences import grouped
 
 
-def read_table(path: Path, table: Table, roles: Roles, max_numbers: int | None) -> Dataset:
-    """Read sequences from a table."""
+def read_table(
+    path: Path, table: Table, roles: Roles, max_numbers: int | None, rows_alone: bool = False
+) -> Dataset:
+    """Read sequences from a table; with ``rows_alone`` a row may be one, if none is named."""
     used = _choose(table, roles)
     features = list(used.features or ())
+    if used.by is None and table.kinds[features[0]] != "tokens" and not rows_alone:
+        raise ValueError(
+            f"no column 'bag' or 'sequence' among {shorten(list(table.kinds), 8)}; name the column "
+            "with the sequence of each token with 'by'"
+        )
     texts = [name for name in (used.by, used.label, used.group) if name is not None]
     frame = table.read(texts, features, max_numbers)
     if not len(frame):
@@ -36,7 +49,7 @@ def read_table(path: Path, table: Table, roles: Roles, max_numbers: int | None) 
         for name in (used.label, used.group)
     )
     of_token = np.repeat(codes, lengths)
-    if roles.features is None and plain:
+    if roles.features is None and plain and used.by is not None:
         for i in constant_columns(tokens, of_token):
             raise ValueError(
                 f"column {features[i]!r} has one value in each sequence, as a label has; leave it "
@@ -59,11 +72,6 @@ def _choose(table: Table, roles: Roles) -> Roles:
         if name is not None and any(word in kinds[name] for word in ("vector", "tokens", "<")):
             raise ValueError(f"column {name!r}, taken for {role!r}, holds {kinds[name]}, not names")
     features = _features(kinds, roles, {by, label, group, *find_names(roles.ignore, header)})
-    if by is None and kinds[features[0]] != "tokens":
-        raise ValueError(
-            f"no column 'bag' or 'sequence' among {shorten(header, 8)}; name the column with the "
-            "sequence of each token with 'by'"
-        )
     return Roles(by, label, group, tuple(features), layout="table")
 
 
@@ -72,7 +80,7 @@ def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]
     if patterns is None and roles.like is not None and roles.like.layout == "table":
         patterns = roles.like.features
     if patterns is None:
-        free = [name for name in kinds if name not in taken]
+        free = [name for name in kinds if name not in taken and not is_row_number(name)]
         lists = [name for name in free if kinds[name] == "tokens"]
         lists = lists or [name for name in free if kinds[name] == "vector"]
         if len(lists) > 1:

@@ -1,5 +1,6 @@
 """Tensors that torch has saved, ``.pt`` and ``.pth``: torch reads them, and nothing but tensors."""
 
+import pickle
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +23,13 @@ def open_torch(path: Path) -> Arrays:
     with zipfile.ZipFile(path) as archive:
         if damaged := archive.testzip():  # torch does not look
             raise ValueError(f"the numbers in {damaged} have changed")
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:  # torch would tell how to run its code
+        objects = "it holds objects other than tensors, containers and plain values"
+        raise UnreadableError(f"{objects}, which are never read: save tensors alone") from None
     arrays: dict[str, Any] = {}
-    for name, value in _leaves(torch.load(path, map_location="cpu", weights_only=True)):
+    for name, value in _leaves(content):
         if not isinstance(value, torch.Tensor):
             arrays[name] = np.array(value)
             continue

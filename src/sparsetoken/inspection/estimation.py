@@ -1,8 +1,9 @@
-"""The model's parameters from pilot data: signal strength, sparsity and positive rate.
+"""The model's parameters from pilot data: strength, sparsity and kinds of signal, positive rate.
 
-The posterior iteration of :class:`~sparsetoken.BayesAttentionClassifier` finds the direction of the
-signal together with its strength, for several numbers of signal tokens; the likelihood of the
-labels says which number, and fits without a fold say how certain the strength is.
+The posterior iteration of :class:`~sparsetoken.BayesAttentionClassifier` finds the directions of
+the signal together with its strength, for several numbers of signal tokens and of kinds. Held-out
+labels say how many kinds, the likelihood of the labels how many tokens, and fits without a fold say
+how certain the strength is.
 """
 
 import math
@@ -38,6 +39,8 @@ class PilotEstimate:
     """Strength θ in standard deviations of the noise; NaN if the pilot cannot tell."""
     n_signal: float
     """Number R of signal tokens, of 1, 2, 3, 5 and 8; NaN if the pilot cannot tell."""
+    n_kinds: float
+    """Kinds of signal that the labels tell apart, one to five; NaN if the pilot cannot tell."""
     positive_rate: float
     standard_errors: dict[str, float]
     """Of ``signal``, ``n_signal`` and ``positive_rate``."""
@@ -62,25 +65,28 @@ class PilotEstimate:
         if not self.reliable:
             raise ValueError(_too_small(self.n_samples, self.evidence))
         n_signal = min(int(self.n_signal), self.n_tokens)
-        return SparseTokenProblem(self.n_tokens, n_signal, self.signal, self.positive_rate)
+        numbers = self.n_tokens, n_signal, self.signal, self.positive_rate
+        return SparseTokenProblem(*numbers, n_kinds=int(self.n_kinds))
 
     def __repr__(self) -> str:
         parts = ", ".join(
             f"{name}={getattr(self, name):.3g} ± {self.standard_errors[name]:.2g}"
             for name in ("signal", "n_signal", "positive_rate")
         )
+        rest = f"n_kinds={self.n_kinds:g}, n_tokens={self.n_tokens}, holds={self.holds}"
         flag = "" if self.reliable else ", reliable=False"
-        return f"PilotEstimate({parts}, n_tokens={self.n_tokens}, holds={self.holds}{flag})"
+        return f"PilotEstimate({parts}, {rest}{flag})"
 
 
 def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> PilotEstimate:
-    """Estimate signal strength, sparsity and rate from pilot sequences, by likelihood.
+    """Estimate strength, sparsity, kinds and rate of the signal from pilot sequences.
 
-    A :class:`~sparsetoken.BayesAttentionClassifier` is fitted. Its iteration estimates the strength
-    with each of several numbers of signal tokens, and the labels weigh these numbers. The standard
-    error of the strength holds what fits without a tenth of the sequences differ by, and what the
-    likely numbers of tokens do. Strengths that vary between sequences cannot be told apart: the
-    estimate is of a common one.
+    A :class:`~sparsetoken.BayesAttentionClassifier` is fitted and finds how many kinds of signal
+    there are. Its iteration estimates the strength with each of several numbers of signal tokens,
+    and the labels weigh these numbers. The standard error of the strength holds what fits without a
+    tenth of the sequences differ by, and what the likely numbers of tokens do. Strengths that vary
+    between sequences or kinds cannot be told apart: the estimate is of a common one. Kinds that too
+    few sequences carry are missed.
 
     Parameters
     ----------
@@ -95,7 +101,7 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     Returns
     -------
     PilotEstimate
-        With ``problem``, ``standard_errors`` and ``holds``. A :class:`PilotWarning` says when the
+        With ``problem``, ``standard_errors`` and ``holds``. A ``PilotWarning`` says when the
         pilot cannot tell the signal from noise; there is no number then.
 
     Examples
@@ -115,15 +121,18 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     labelled = labels[np.isin(labels, clf.classes_)]
     rate = float(np.mean(labelled == clf.classes_[1]))
     heads: Any = clf.stack_.members[0]
-    strengths, evidence, numbers = heads.strengths, heads.evidence, heads.n_signal
+    alike = heads.n_kinds == clf.n_kinds_
+    numbers = heads.n_signal[heads.first_directions][alike]
+    strengths, evidence = heads.strengths[alike], heads.evidence[alike]
     weights, best = softmax(evidence / _TEMPERATURE), int(evidence.argmax())
-    signal, variance = float(strengths[best]), float(heads.strength_errors[best]) ** 2
+    signal, variance = float(strengths[best]), float(heads.strength_errors[alike][best]) ** 2
     between = float(weights @ (strengths - signal) ** 2)
     detected = _held_out_evidence(clf.reference_)
     known = detected >= _DETECTED
     estimate = PilotEstimate(
         signal=signal if known else math.nan,
         n_signal=float(numbers[best]) if known else math.nan,
+        n_kinds=clf.n_kinds_ if known else math.nan,
         positive_rate=rate,
         standard_errors={
             "signal": math.sqrt(variance + between) if known else math.inf,

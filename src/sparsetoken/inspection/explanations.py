@@ -44,16 +44,29 @@ def explain(
         labels, sign = (labels[:1], -1.0) if label == labels[0] else (labels[1:], 1.0)
     tokens, baselines = _tokens(stack, data, columns)
     explanations = []
+    kinds = _kinds(stack, data, columns)
     of_column = scores[np.arange(len(data)), columns].tolist()
     parts = zip(pairwise(data.sequences.offsets), of_column, columns.tolist(), strict=True)
-    for ((low, high), score, column), said in zip(parts, predicted, strict=True):
+    for ((low, high), score, column), said, kind in zip(parts, predicted, kinds, strict=True):
         weights, contributions = tokens[low:high].T
         order = np.argsort(-weights, kind="stable")[:top]
         whole = score - baselines[column] - float(contributions.sum())
         shown = order, weights[order], sign * contributions[order]
         totals = sign * score, sign * baselines[column], sign * whole
-        explanations.append(Explanation(*shown, *totals, labels[column], said))
+        explanations.append(Explanation(*shown, *totals, labels[column], said, kind))
     return explanations
+
+
+def _kinds(stack: Stack, data: MemoryData, columns: Indices) -> list[int | None]:
+    """Return each sequence's likeliest kind of signal, for the class it is looked at by."""
+    kinds: list[int | None] = [None] * len(data)
+    for member in stack.without_zero_weights().members:
+        for column in np.unique(columns).tolist():
+            rows = np.flatnonzero(columns == column)
+            of_rows = member.kinds(data.take(rows).sequences, column)
+            for row, kind in zip(rows, () if of_rows is None else of_rows, strict=False):
+                kinds[row] = int(kind)
+    return kinds
 
 
 def _columns(scores: Floats, classes: Array, label: Any) -> Indices:

@@ -12,7 +12,7 @@ from sparsetoken.models.base import Draw, measured
 from sparsetoken.models.readout import ReadoutModel, TrainingSet
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
-from sparsetoken.problem import Problem, random_direction
+from sparsetoken.problem import Problem, random_directions
 from sparsetoken.sampling import (
     LearnedQuery,
     exact_performance,
@@ -57,12 +57,14 @@ class Attention(ReadoutModel):
     def draw_query(self, draw: Draw) -> Any:
         """Make a query of the given length, at the given angle to a random signal."""
         settings, dim = draw.settings, check_count("dim", draw.dim, minimum=2)
-        direction, other = (random_direction(dim, draw.rng) for _ in range(2))
+        directions = random_directions(draw.problem.n_kinds, dim, draw.rng)
+        direction = directions.sum(axis=0) / math.sqrt(len(directions))
+        (other,) = random_directions(1, dim, draw.rng)
         other -= (other @ direction) * direction
         other /= np.linalg.norm(other)
         cosine, sharpness = settings["cosine"], settings.get("sharpness", 1.0)
         query = sharpness * (cosine * direction + math.sqrt(1.0 - cosine**2) * other)
-        return LearnedQuery(query, np.zeros_like(query), 0.0, direction, 1.0)
+        return LearnedQuery(query, np.zeros_like(query), 0.0, directions, 1.0)
 
     def check(
         self, problem: Problem, values: Mapping[str, Any], quantities: frozenset[str]
@@ -86,12 +88,12 @@ class Attention(ReadoutModel):
             draw.problem,
             draw.parts[1],
             query.query,
-            query.direction,
+            query.directions,
             pooling=self.pooling,
             beta=query.beta,
             random_state=draw.rng,
         )
-        return TrainingSet(features, 2.0 * y - 1.0, query.direction, query)
+        return TrainingSet(features, 2.0 * y - 1.0, query.directions, query)
 
     def judge(self, draw: Draw, training: TrainingSet) -> Performance:
         """Return the performance of query and readout on fresh points of their law."""
@@ -108,10 +110,10 @@ def judge_attention(
     law = sample_feature_law(
         problem,
         n_points,
-        cosine=query.cosine,
+        cosine=query.cosines,
         sharpness=query.sharpness,
         pooling=pooling,
         random_state=draw.rng,
     )
     loss = draw.settings["loss"]
-    return exact_performance(law, *readout, query.query, query.direction, loss=loss)
+    return exact_performance(law, *readout, query.query, query.directions, loss=loss)

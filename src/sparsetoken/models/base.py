@@ -105,6 +105,19 @@ class Draw(NamedTuple):
         return first, every - first
 
 
+class StudySize(NamedTuple):
+    """A problem with numbers of samples and of features, which are infinite for a floor."""
+
+    problem: "Problem"
+    n_samples: float
+    dim: float
+
+    @property
+    def alpha(self) -> float:
+        """Samples per dimension."""
+        return math.inf if math.isinf(self.n_samples) else self.n_samples / self.dim
+
+
 class Range(NamedTuple):
     """Values of a setting worth searching."""
 
@@ -179,7 +192,7 @@ class Model:
             The model of the data.
         sizes : sequence of float
             Samples per dimension, one result for each; None leaves a result only what does not
-            depend on them. See :data:`Size`.
+            depend on them. See ``Size``.
         settings : mapping
             Some of the ``settings``; the others have their defaults.
 
@@ -240,33 +253,20 @@ class Model:
         """Return what a plan may choose: a range of each setting, or words, the cheapest first."""
         return {}
 
-    def tuned(
-        self, problem: "Problem", n_samples: float, dim: float, choice: dict[str, Any]
-    ) -> dict[str, Any]:
+    def tuned(self, study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:
         """Return the settings that a choice from the search space stands for at this size."""
         return choice
 
-    def limit(
-        self, problem: "Problem", n_samples: float, dim: float, choice: dict[str, Any]
-    ) -> Any:
+    def limit(self, study: StudySize, choice: dict[str, Any]) -> Any:
         """Return what the theory says about a choice, in the limit of many dimensions."""
-        size = math.inf if math.isinf(n_samples) else n_samples / dim
-        settings = self.tuned(problem, n_samples, dim, choice)
-        return self.theory(problem, [size], settings)[0]
+        return self.theory(study.problem, [study.alpha], self.tuned(study, choice))[0]
 
-    def outcomes(
-        self,
-        problem: "Problem",
-        n_samples: float,
-        dim: float,
-        choice: dict[str, Any],
-        n_points: int,
-    ) -> list[Any]:
+    def outcomes(self, study: StudySize, choice: dict[str, Any], n_points: int) -> list[Any]:
         """Return equally likely results of training at this size, to leading order.
 
         ``n_points`` is the number of points for a theory that needs them.
         """
-        return [self.limit(problem, n_samples, dim, choice)]
+        return [self.limit(study, choice)]
 
     def check(
         self, problem: "Problem", values: Mapping[str, Any], quantities: frozenset[str]

@@ -40,7 +40,7 @@ def descend(
         sequences, sign = as_sequences(X), 2.0 * y - 1.0
         slopes = gradient(sequences, sign, query, readout, bias, loss, beta)
         if step:
-            yield LearnedQuery(query, readout, bias, truth.direction, beta), slopes[-1]
+            yield LearnedQuery(query, readout, bias, truth.directions, beta), slopes[-1]
         for i in range(n_samples if alone else 1):
             if alone:
                 one = sequences[i : i + 1]
@@ -50,7 +50,7 @@ def descend(
             readout = readout - moves[1] * (slopes[1] + reg * readout)
             bias = bias - moves[2] * slopes[2]
         if batches != "reused":
-            X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.direction)
+            X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.directions)
 
 
 def gradient(

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sparsetoken.problem import Problem
+from sparsetoken.models.base import StudySize
 from sparsetoken.theory import Alignment, Risk, alignment, best_bias_rate
 from sparsetoken.theory.features import get_model
 from sparsetoken.theory.readout.risk import solve_along
@@ -18,38 +18,33 @@ from sparsetoken.theory.two_steps import possible_rates
 _LR_READOUT = 0.1  # small steps are never worse: lr_query sets the size of the query
 
 
-def best_rates(
-    problem: Problem, n_samples: float, dim: float, choice: dict[str, Any]
-) -> dict[str, Any]:
+def best_rates(study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:
     """Return the rates of the first step: the bias's aligns the query best with the signal."""
-    alpha = _alpha(n_samples, dim)
-    sizes = {"alpha": choice["split"] * alpha, "n_samples": choice["split"] * n_samples}
-    rate = best_bias_rate(problem, loss=choice["loss"], lr_readout=_LR_READOUT, **sizes)
+    split = choice["split"]
+    sizes = {"alpha": split * study.alpha, "n_samples": split * study.n_samples}
+    rate = best_bias_rate(study.problem, loss=choice["loss"], lr_readout=_LR_READOUT, **sizes)
     return {"lr_readout": _LR_READOUT, "lr_bias": rate}
 
 
-def learned_query(
-    problem: Problem, n_samples: float, dim: float, choice: dict[str, Any], rates: dict[str, Any]
-) -> Alignment:
+def learned_query(study: StudySize, choice: dict[str, Any], rates: dict[str, Any]) -> Alignment:
     """Return what a query step of unit rate learns."""
-    alpha = choice["split"] * _alpha(n_samples, dim)
-    return alignment(problem, alpha=alpha, loss=choice["loss"], lr_query=1.0, **rates)
+    alpha = choice["split"] * study.alpha
+    return alignment(study.problem, alpha=alpha, loss=choice["loss"], lr_query=1.0, **rates)
 
 
-def outcomes(
-    problem: Problem, n_samples: float, dim: float, choice: dict[str, Any], n_points: int
-) -> list[Risk]:
+def outcomes(study: StudySize, choice: dict[str, Any], n_points: int) -> list[Risk]:
     """Return the readouts for a query that is luckier and one that is less lucky."""
-    rates = best_rates(problem, n_samples, dim, choice)
-    learned = learned_query(problem, n_samples, dim, choice, rates)
+    problem, n_samples = study.problem, study.n_samples
+    rates = best_rates(study, choice)
+    learned = learned_query(study, choice, rates)
     cosines: Sequence[float] = [learned.cosine]
     if not math.isinf(n_samples):
         moved = [
-            learned_query(problem.with_rate(rate), n_samples, dim, choice, rates)
+            learned_query(study._replace(problem=problem.with_rate(rate)), choice, rates)
             for rate in possible_rates(problem.positive_rate, choice["split"] * n_samples)
         ]
-        cosines = cosine_quantiles(learned, moved, dim)
-    alpha = (1.0 - choice["split"]) * _alpha(n_samples, dim)
+        cosines = cosine_quantiles(learned, moved, study.dim)
+    alpha = (1.0 - choice["split"]) * study.alpha
     features = [get_model("attention", c, choice["sharpness"], n_points) for c in cosines]
     places = [(one, alpha) for one in features]
     return list(solve_along(problem, places, choice["reg"], choice["loss"]))
@@ -79,7 +74,3 @@ def cosine_quantiles(
         center += 0.5 * (less + more) - cosine
     deviation = math.hypot(by_rate, by_overlap)
     return max(center - deviation, -1.0), min(center + deviation, 1.0)
-
-
-def _alpha(n_samples: float, dim: float) -> float:
-    return math.inf if math.isinf(n_samples) else n_samples / dim

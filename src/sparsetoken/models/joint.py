@@ -60,8 +60,8 @@ class JointTraining(Attention):
         readout = fit_readout(features, sign, reg, loss)
         learned, readout = _minimize(tokens.sequences, sign, start, readout, loss, beta, reg)
         features = tokens.per_sample(attention_features, beta * learned)
-        result = LearnedQuery(learned, readout.coef, readout.intercept, truth.direction, beta)
-        return TrainingSet(features, sign, truth.direction, result, readout)
+        result = LearnedQuery(learned, readout.coef, readout.intercept, truth.directions, beta)
+        return TrainingSet(features, sign, truth.directions, result, readout)
 
 
 def _minimize(

@@ -1,6 +1,5 @@
 """The best that any learner can do, and the iteration that reaches it (docs/theory, section 17)."""
 
-import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -10,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from sparsetoken._types import Bools, Floats
 from sparsetoken.estimators import BayesAttentionClassifier
-from sparsetoken.models.base import Draw, Model, Settings, Size, measured
+from sparsetoken.models.base import Draw, Model, Settings, Size, StudySize, measured
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import sample_posterior_mean
 
@@ -35,13 +34,12 @@ class BestLearner(Model):
         "of the signal tokens known to the learner"
     )
 
-    def limit(self, problem: Problem, n_samples: float, dim: float, choice: dict[str, Any]) -> Any:
+    def limit(self, study: StudySize, choice: dict[str, Any]) -> Any:
         """Return what the iteration from nothing reaches: the best learner that is quick.
 
         Its limit is within a few per cent of finite sizes from twenty samples on.
         """
-        size = math.inf if math.isinf(n_samples) else n_samples / dim
-        return self.theory(problem, [size], {"start": "nothing"})[0]
+        return self.theory(study.problem, [study.alpha], {"start": "nothing"})[0]
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a BayesAttentionClassifier, which estimates what the optimum knows."""

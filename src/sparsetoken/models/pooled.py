@@ -31,15 +31,15 @@ class Pooled(ReadoutModel):
 
     def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw mean tokens; every direction of the signal is as good as another."""
-        zero, direction = np.zeros(draw.dim), np.eye(1, draw.dim)[0]
+        zero, directions = np.zeros(draw.dim), np.eye(draw.problem.n_kinds, draw.dim)
         features, y = sample_features(
-            draw.problem, draw.n_samples, zero, direction, pooling=Mean(), random_state=draw.rng
+            draw.problem, draw.n_samples, zero, directions, pooling=Mean(), random_state=draw.rng
         )
-        return TrainingSet(features, 2.0 * y - 1.0, direction)
+        return TrainingSet(features, 2.0 * y - 1.0, directions)
 
     def judge(self, draw: Draw, training: TrainingSet) -> Performance:
         """Return the readout's performance: its scores are Gaussian."""
         coef, intercept = training.readout
         return pooled_performance(
-            draw.problem, coef, intercept, training.direction, loss=draw.settings["loss"]
+            draw.problem, coef, intercept, training.directions, loss=draw.settings["loss"]
         )

@@ -37,8 +37,8 @@ class TrainingSet(NamedTuple):
 
     features: Array
     sign: Array
-    direction: Array
-    """Unit vector of the signal."""
+    directions: Array
+    """Unit vectors of the kinds of signal, (n_kinds, dim)."""
     query: Any = None
     """The drawn query, a LearnedQuery; None without one."""
     readout: Any = None
@@ -161,10 +161,12 @@ class ReadoutTrial:
     def separable(self) -> float:
         """Whether some readout has no training error.
 
-        The margins decide, so it does not matter whether the separator found is the shortest.
+        The margins decide, so it does not matter whether the separator found is the shortest. That
+        of the trained readout is the quicker one to try.
         """
-        drawn = self._drawn
-        drawn.check_classes()
+        drawn = self.training
+        if (self._margins > 0.0).all():
+            return 1.0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             separator = fit_readout(drawn.features, drawn.sign, _SEPARATING_RIDGE, Hinge())

@@ -9,7 +9,7 @@ from typing import Any
 from sparsetoken.estimators import TwoStepAttentionClassifier
 from sparsetoken.losses import get_loss
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Range, Settings, Size
+from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Range, Settings, Size, StudySize
 from sparsetoken.models.readout import RIDGES
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import sample_query
@@ -37,31 +37,22 @@ class TwoStepAttention(Attention):
             "reg": Range(*RIDGES, starts=(1e-3, 1e-1)),
         }
 
-    def tuned(
-        self, problem: Problem, n_samples: float, dim: float, choice: dict[str, Any]
-    ) -> dict[str, Any]:
+    def tuned(self, study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:
         """Return the learning rates that give this sharpness and align the query best."""
         from sparsetoken.models import fluctuations
 
-        rates = fluctuations.best_rates(problem, n_samples, dim, choice)
-        unit = fluctuations.learned_query(problem, n_samples, dim, choice, rates).sharpness
+        rates = fluctuations.best_rates(study, choice)
+        unit = fluctuations.learned_query(study, choice, rates).sharpness
         # A single token leaves nothing to attend to: the query stays zero at any rate.
         lr_query = choice["sharpness"] / unit if unit > 0 else 0.0
         kept = {name: choice[name] for name in ("split", "reg", "loss")}
         return kept | {"beta": 1.0, **rates, "lr_query": lr_query}
 
-    def outcomes(
-        self,
-        problem: Problem,
-        n_samples: float,
-        dim: float,
-        choice: dict[str, Any],
-        n_points: int,
-    ) -> list[Any]:
+    def outcomes(self, study: StudySize, choice: dict[str, Any], n_points: int) -> list[Any]:
         """Return the readouts for a query that is luckier and one that is less lucky."""
         from sparsetoken.models import fluctuations
 
-        return list(fluctuations.outcomes(problem, n_samples, dim, choice, n_points))
+        return list(fluctuations.outcomes(study, choice, n_points))
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return a TwoStepAttentionClassifier."""

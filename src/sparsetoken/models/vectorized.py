@@ -35,7 +35,7 @@ class Vectorized(ReadoutModel):
         """Draw reduced features; the signal is spread evenly over the tokens."""
         (n_tokens,) = draw.problem.lengths
         features, y = sample_vectorized(draw.problem, draw.n_samples, draw.dim, draw.rng)
-        along = np.arange(features.shape[1]) < n_tokens
+        along = np.arange(features.shape[1]) // n_tokens == np.arange(draw.problem.n_kinds)[:, None]
         return TrainingSet(features, 2.0 * y - 1.0, along / math.sqrt(n_tokens))
 
     def judge(self, draw: Draw, training: TrainingSet) -> Performance:

@@ -23,6 +23,7 @@ from scipy.special import expit, logit
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.law import score_mean
 from sparsetoken.models import Model, OneClassError, Range
+from sparsetoken.models.base import StudySize
 from sparsetoken.performance import Performance
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.words import Progress
@@ -61,11 +62,6 @@ class Study:
     factor: float = 1.0
     """On the strengths of all kinds of the problem; where ``signal`` is unknown, they are one."""
 
-    @property
-    def alpha(self) -> float:
-        """Samples per dimension."""
-        return math.inf if math.isinf(self.n_samples) else self.n_samples / self.dim
-
     def at(self, value: float) -> "Study":
         """Return the study in which the unknown has this value."""
         if self.unknown == "signal":
@@ -76,9 +72,9 @@ class Study:
         return replace(self, **{self.unknown: value})  # type: ignore[arg-type]
 
     @property
-    def size(self) -> tuple[Problem, float, float]:
+    def size(self) -> StudySize:
         """What a model asks for: problem, samples and features."""
-        return self.problem, self.n_samples, self.dim
+        return StudySize(self.problem, self.n_samples, self.dim)
 
 
 def choose(
@@ -150,7 +146,7 @@ def search_value(model: Model, study: Study, choice: Choice) -> float:
     """Return the log of the expected error on few points; large if not solved."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        results = model.outcomes(*study.size, choice, _SEARCH_POINTS)
+        results = model.outcomes(study.size, choice, _SEARCH_POINTS)
     if not all(getattr(result, "converged", True) for result in results):
         return _UNSOLVED
     return math.log(max(_mean_error(results, study, choice), 1e-300))
@@ -160,7 +156,7 @@ def expected_error(model: Model, study: Study, choice: Choice) -> Estimate:
     """Return the expected error at this finite size, with its numerical error."""
     if is_drawn(model, study):
         return _mean_of_trials(model, study, choice)
-    results = model.outcomes(*study.size, choice, _ACCURATE_POINTS)
+    results = model.outcomes(study.size, choice, _ACCURATE_POINTS)
     # The results share their points, so their numerical errors do not average out.
     bars = [study.metric.error(result).uncertainty for result in results]
     return Estimate(_mean_error(results, study, choice), sum(bars) / len(bars))
@@ -218,7 +214,7 @@ def _mean_of_trials(model: Model, study: Study, choice: Choice) -> Estimate:
 
     It is that of chance where a training sees one class only.
     """
-    settings = model.tuned(*study.size, choice)
+    settings = model.tuned(study.size, choice)
     points = {"n_points": _TRIAL_POINTS} if "n_points" in model.settings else {}
     chance = study.metric.chance(study.problem.positive_rate)
     errors = []
@@ -226,7 +222,7 @@ def _mean_of_trials(model: Model, study: Study, choice: Choice) -> Estimate:
         for seed in np.random.SeedSequence(_SEED).spawn(_TRIALS):
             rng = np.random.default_rng(seed)
             trial = model.trial(
-                study.problem, study.alpha, round(study.dim), settings | points, rng
+                study.problem, study.size.alpha, round(study.dim), settings | points, rng
             )
             try:
                 errors.append(float(study.metric.error(trial)))

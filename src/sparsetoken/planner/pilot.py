@@ -45,7 +45,7 @@ class PilotCurve(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class PilotPlan(PlanResult):
-    """The answer of :meth:`sparsetoken.plan.from_pilot` and :meth:`sparsetoken.plan.from_curve`.
+    """The answer of ``st.plan.from_pilot`` and ``st.plan.from_curve``.
 
     An "error" is what the plan's metric lacks: the test error, 1 − AUC, or 1 − recall.
     """
@@ -316,8 +316,9 @@ def plan_from_pilot(
 
 def _has_tokens(X: Any) -> bool:
     """Whether the samples are sequences of tokens, not rows of a table."""
-    ragged = isinstance(X, list) and np.ndim(X[0]) == 2
-    return ragged or hasattr(X, "offsets") or len(getattr(X, "shape", ())) == 3
+    if hasattr(X, "offsets"):
+        return bool(X.lengths.max() > 1)
+    return len(getattr(X, "shape", ())) == 3 or (isinstance(X, list) and np.ndim(X[0]) == 2)
 
 
 def _check_labels(X: Any, y: ArrayLike) -> tuple[Array, dict[Any, int]]:

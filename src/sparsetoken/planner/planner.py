@@ -68,6 +68,8 @@ class Plan(PlanResult):
         Strength of the signal; for a population, the factor on the strengths of its kinds.
     positive_rate : float
         Fraction of sequences that are recorded as positive.
+    n_kinds : int
+        Number of kinds of signal.
     error : Estimate
         The mean error of studies of this size, with its numerical uncertainty. Up to 60 samples it
         is the mean of runs of the planned training. Above, it is the theory's limit with the
@@ -98,7 +100,7 @@ class Plan(PlanResult):
         self.n_tokens: int | None = None if several else problem.kinds[0].n_tokens
         self.n_signal: int | None = None if several else problem.kinds[0].n_signal
         self.signal = float(study.factor if several else problem.kinds[0].signal)
-        self.positive_rate = problem.positive_rate
+        self.positive_rate, self.n_kinds = problem.positive_rate, problem.n_kinds
         self.solved_for, self.model = study.unknown, model.name
         self.label = "the best learner" if model.name == "optimal" else model.look.label
         self.target = None if study.unknown == "error" else study.target
@@ -106,7 +108,7 @@ class Plan(PlanResult):
     @cached_property
     def limit(self) -> Any:
         """The theory's result at the plan's samples per dimension and settings."""
-        return self._model.limit(*self._study.size, self._choice)
+        return self._model.limit(self._study.size, self._choice)
 
     @property
     def limit_error(self) -> Estimate:
@@ -116,7 +118,7 @@ class Plan(PlanResult):
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The arguments of :meth:`classifier`."""
-        return self._model.tuned(*self._study.size, self._choice)
+        return self._model.tuned(self._study.size, self._choice)
 
     def classifier(self, **more: Any) -> Any:
         """Return the unfitted estimator that the plan is about.
@@ -181,15 +183,36 @@ class Plan(PlanResult):
             if _supports(other, self.problem)
         }
         if self.model != "optimal":
-            expected["optimal"] = least_error(self.problem, self._study.alpha, self.aim)
+            expected["optimal"] = least_error(self.problem, self._study.size.alpha, self.aim)
         bayes = bayes_error(self.problem, self.aim)
         return expected if bayes is None else {**expected, "bayes": bayes}
+
+    @cached_property
+    def others(self) -> dict[str, int | None]:
+        """Samples with which each other classifier reaches the planned error; None: no number."""
+        target = self.target or float(self.error)
+        asked = replace(self._study, n_samples=math.nan, target=target, unknown="n_samples")
+        needed = dict[str, int | None]()
+        for name in CLASSIFIERS:
+            other = models.get(name)
+            if name != self.model and _supports(other, self.problem):
+                try:
+                    needed[name] = int(solve(other, asked, self._progress).value)
+                except UnreachableError:
+                    needed[name] = None
+        return needed
 
     @cached_property
     def least_samples(self) -> int:
         """Samples below which no learner reaches the planned error, in many dimensions."""
         alpha = least_alpha(self.problem, self.aim, self.target or float(self.error))
         return min(max(1, math.ceil(alpha * self.dim * (1.0 - 1e-6))), self.n_samples)
+
+    @property
+    def is_smallest(self) -> bool:
+        """Whether the samples are the fewest planned for, and do better than asked."""
+        few = self.n_samples <= fewest_samples(self.positive_rate)
+        return few and self.target is not None and self.error < 0.95 * self.target
 
     @property
     def basis(self) -> str:
@@ -223,13 +246,14 @@ class Plan(PlanResult):
 
     def planned_with(self) -> dict[str, Any]:
         """Return the numbers planned with; of a population those that its kinds do not have."""
-        values = {name: getattr(self, name) for name in _PLANNED_WITH}
+        names = [n for n in _PLANNED_WITH if n != "n_kinds" or self.n_kinds > 1]
+        values = {name: getattr(self, name) for name in names}
         return {name: value for name, value in values.items() if value is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
         curve, problem = self.curve, self.problem
-        words = ("answer", "floor", "caution", "solved_for", "least_samples")
+        words = ("answer", "floor", "caution", "solved_for", "least_samples", "others")
         more = ("model", "metric", "target", "settings")
         data = {"reachable": True} | {name: getattr(self, name) for name in (*words, *more)}
         data |= self.planned_with()
@@ -286,6 +310,7 @@ class Planner:
         n_signal: int = PARAMETERS["n_signal"].default,
         signal: float | None = None,
         positive_rate: float = PARAMETERS["positive_rate"].default,
+        n_kinds: int = PARAMETERS["n_kinds"].default,
         error: float | None = None,
         model: str = models.DEFAULT,
         metric: str = "error",
@@ -308,6 +333,8 @@ class Planner:
             Strength of the signal, in standard deviations of the noise.
         positive_rate : float, default=0.5
             Fraction of positive sequences.
+        n_kinds : int, default=1
+            How many kinds of signal there are among the positives.
         error : float or None
             Target, below the error of chance.
         model : {"sparse-token", "two-step", "pooled", "vectorized", "optimal", "best"}
@@ -350,14 +377,14 @@ class Planner:
         teach the query, and of the overlap of the query's noise with the signal. Of a population
         the shares of the kinds fluctuate too, which is left out there. "optimal" has the limit,
         which is within a few per cent of finite sizes. "sparse-token" has the optimum made worse by
-        an empirical law, which was within 12 % (one standard deviation) on random problems.
+        an empirical law, which was within 10 % (one standard deviation) on random problems.
         """
         names = (*CLASSIFIERS, "optimal")
         check_choice("model", model, (*names, "best"))
         aim = get_metric(metric, fpr)
         asked = {"n_samples": n_samples, "dim": dim, "error": error}
         of_problem = {"n_tokens": n_tokens, "signal": signal}
-        fixed = {"n_signal": n_signal, "positive_rate": positive_rate}
+        fixed = {"n_signal": n_signal, "positive_rate": positive_rate, "n_kinds": n_kinds}
         study = _make_study(aim, problem, asked, of_problem, fixed)
         candidates = CLASSIFIERS if model == "best" else (model,)
         return _plan_best([models.get(name) for name in candidates], study, progress)
@@ -420,7 +447,9 @@ def _make_study(
 def _check_problem(problem: Problem, of_problem: dict[str, Any]) -> Problem:
     """Return a problem that replaces its quantities, which must have been left out."""
     for name, value in of_problem.items():
-        left_out = PARAMETERS[name].default if name in ("n_signal", "positive_rate") else None
+        left_out = (
+            PARAMETERS[name].default if name in ("n_signal", "positive_rate", "n_kinds") else None
+        )
         if value != left_out:
             raise ValueError(f"{name} must be left out: the problem has it; got {value!r}")
     problem = check_problem(problem).plain()

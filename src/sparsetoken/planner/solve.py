@@ -297,7 +297,7 @@ def floor(model: Model, study: Study) -> Estimate:
     It is the prediction for infinitely many samples per dimension, with the best choices there.
     """
     study = replace(study, n_samples=math.inf, dim=math.inf)
-    return study.metric.error(model.limit(*study.size, first_choice(model, study)))
+    return study.metric.error(model.limit(study.size, first_choice(model, study)))
 
 
 def bayes_error(problem: Problem, metric: Metric) -> Estimate | None:

@@ -22,7 +22,7 @@ _NORMAL = NormalDist()  # without numerics: the command line answers at once
 
 @dataclass(frozen=True, repr=False)
 class TestSetPlan(PlanResult):
-    """The answer of :meth:`sparsetoken.plan.test_size`."""
+    """The answer of ``st.plan.test_size``."""
 
     _drawing = "draw_test_size"
 

@@ -9,6 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sparsetoken.models import look
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -143,6 +145,9 @@ def answer_by_theory(plan: Any) -> str:
     """Return a plan by theory in one sentence."""
     reached = plan.aim.words(plan.target or plan.error)
     name, unknown = _capital(plan.label), plan.solved_for
+    if unknown == "n_samples" and plan.is_smallest:
+        fewest = f"{plan.n_samples} labelled sequences, the fewest planned for"
+        return f"{name} needs at most {fewest}, for {reached}."
     if unknown == "n_samples":
         return f"{name} needs at least {plan.n_samples} labelled sequences for {reached}."
     if unknown == "error":
@@ -160,11 +165,22 @@ def least_by_theory(plan: Any) -> str:
     """Say with how few samples no learner succeeds, and how far the classifier is from that."""
     reached = plan.aim.words(plan.target or plan.error)
     limit = f"No learner reaches {reached} with fewer than {plan.least_samples} labelled sequences"
-    if plan.least_samples == plan.n_samples or plan.model == "optimal":
+    if plan.least_samples == plan.n_samples or plan.is_smallest or plan.model == "optimal":
         return f"{limit}."
     times = plan.n_samples / plan.least_samples
     ratio = f"{times:.2g}" if times < 10 else f"{times:,.0f}"
     return f"{limit}; {plan.label} takes {ratio} times as many."
+
+
+def others_by_theory(plan: Any) -> str:
+    """Say how many samples the other classifiers need, those that need fewest first."""
+    reached, needed = plan.aim.words(plan.target or plan.error), plan.others
+    never = [look(name).label for name, n in needed.items() if n is None]
+    counts = sorted((n, look(name).label) for name, n in needed.items() if n is not None)
+    parts = [f"{label} needs {n}" for n, label in counts]
+    if never:
+        parts.append(f"no number is enough for {' or '.join(never)}")
+    return f"For {reached} {', '.join(parts)}."
 
 
 def words_by_theory(plan: Any) -> Words:
@@ -177,6 +193,7 @@ def words_by_theory(plan: Any) -> Words:
     return Words(
         [
             f"{plan.floor} This is the limit of many dimensions.",
+            others_by_theory(plan),
             *([f"Caution: {plan.caution}"] if plan.caution else []),
         ],
         [

@@ -6,7 +6,6 @@ import string
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from matplotlib.figure import Figure
 # In inches, as matplotlib has it.
 COLUMN = 85 / 25.4  # the width of a column of a journal
 _PANEL, _PAGE = 2.1, 8.9  # no panel is narrower, no stack of panels longer
-_WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
 _STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 7.5,
@@ -71,14 +69,10 @@ class Picture(Figure):
 
 
 @contextmanager
-def styled(width: float | None = None) -> Iterator[None]:
-    """Draw and save in the style of this module; new figures are ``width`` inches wide."""
-    token = _WIDTH.set(width)
-    try:
-        with mpl.rc_context(_STYLE):
-            yield
-    finally:
-        _WIDTH.reset(token)
+def styled() -> Iterator[None]:
+    """Draw and save in the style of this module."""
+    with mpl.rc_context(_STYLE):
+        yield
 
 
 def save_picture(figure: Figure, path: str | PathLike[str]) -> None:
@@ -101,9 +95,9 @@ def new_figure(
 
     Where the width is too small for the columns, the panels are put below one another in their
     order, so that letters mark the same panels at any width. One panel takes a column of a journal,
-    several take two, unless ``width`` or :func:`styled` says otherwise.
+    several take two, unless ``width`` says otherwise.
     """
-    width = _WIDTH.get() or width or COLUMN * min(n_columns, 2)
+    width = width or COLUMN * min(n_columns, 2)
     n_panels, most = n_rows * n_columns, max(1, min(n_columns, int(width / _PANEL)))
     columns = max(n for n in range(1, most + 1) if n_panels % n == 0)
     rows = n_panels // columns

@@ -127,7 +127,7 @@ def draw_layers(data: dict[str, Any]) -> Figure:
     Parameters
     ----------
     data : dict
-        What :meth:`sparsetoken.inspection.layers.LayerChoice.to_dict` returns.
+        What ``LayerChoice.to_dict`` returns.
 
     Returns
     -------

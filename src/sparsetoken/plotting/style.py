@@ -110,10 +110,8 @@ def panel(
     if by == "model":
         for model in present(shown, by, names()):
             name, _, color, marker = look(model)
-            style = {"color": color, "marker": marker, "label": name} | (styles or {}).get(
-                model, {}
-            )
-            curve(axes, select(shown, model=model), x, **style)
+            style = {"color": color, "marker": marker, "label": name}
+            curve(axes, select(shown, model=model), x, **style | (styles or {}).get(model, {}))
     else:
         symbol = with_subscripts(PARAMETERS[by].short)
         for value, (color, marker) in looks(present(shown, by)):
@@ -154,21 +152,12 @@ def label_axes(axes: Axes, x: str, y: str) -> None:
     for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
         entry = (PARAMETERS | MEASURED).get(name)
         label = entry.axis if entry else name
-        label = label if axis is axes.xaxis else _balanced(label, _fitting(axes))
+        if axis is axes.yaxis:
+            label = "\n".join(textwrap.wrap(label, _fitting(axes)))
         axis.set_label_text(with_subscripts(label))
         if entry and entry.logarithmic:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
             plain_log(axis)
-
-
-def _balanced(text: str, width: int) -> str:
-    """Break text into as few lines as fit, all about as long."""
-    lines = textwrap.wrap(text, width) or [""]
-    for narrower in range(len(text) // len(lines) + 1, width):
-        balanced = textwrap.wrap(text, narrower)
-        if len(balanced) == len(lines):
-            return "\n".join(balanced)
-    return "\n".join(lines)
 
 
 def _fitting(axes: Axes) -> int:
@@ -197,13 +186,5 @@ def plain_log(axis: Any) -> None:
 def guide(axes: Axes, x: Sequence[float], y: Sequence[float], label: str) -> None:
     """Draw a thin line to compare with, named at its end."""
     axes.plot(x, y, color="0.45", lw=0.6, zorder=0)
-    axes.annotate(
-        label,
-        (x[-1], y[-1]),
-        xytext=(0, -4),
-        textcoords="offset points",
-        color="0.45",
-        ha="right",
-        va="top",
-        fontsize=6.5,
-    )
+    place: Any = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
+    axes.annotate(label, (x[-1], y[-1]), color="0.45", fontsize=6.5, **place)

@@ -1,17 +1,17 @@
 """What a trained readout does on fresh samples, from the law of their features: no test set."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsetoken._types import Floats
-from sparsetoken._validation import check_count, check_random_state, check_real, check_unit_vector
-from sparsetoken.law import FeatureLaw, Part, Readout, linear_law
+from sparsetoken._validation import check_count, check_random_state, check_real
+from sparsetoken.law import FeatureLaw, Part, Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling, get_pooling
-from sparsetoken.problem import Problem, RandomState
+from sparsetoken.problem import Problem, RandomState, check_directions
 from sparsetoken.sampling.features import draw_token_sums, query_geometry
 
 _BATCHES = 8
@@ -21,7 +21,7 @@ def sample_feature_law(
     problem: Problem,
     n_points: int,
     *,
-    cosine: float,
+    cosine: float | ArrayLike,
     sharpness: float,
     pooling: str | Pooling = "softmax",
     random_state: RandomState = None,
@@ -34,25 +34,31 @@ def sample_feature_law(
         The model.
     n_points : int
         Number of points per class of each kind, rounded up to a multiple of eight.
-    cosine, sharpness : float
-        Cosine between query and signal, and β‖q‖.
+    cosine : float or sequence of float
+        Cosine between query and signal, or one for each kind of signal.
+    sharpness : float
+        β‖q‖.
     pooling : str or Pooling, default="softmax"
         How scores become token weights.
     random_state : int, Generator or None, default=None
         Source of randomness.
     """
     n_points = -(-check_count("n_points", n_points) // _BATCHES) * _BATCHES
-    cosine = check_real("cosine", cosine, low=-1.0, high=1.0)
+    cosines = [check_real("cosine", c, low=-1.0, high=1.0) for c in np.ravel(cosine).tolist()]
+    if len(cosines) != problem.n_kinds:
+        raise ValueError(f"cosine must be {problem.n_kinds}, one for each kind, got {cosine!r}")
     sharpness = check_real("sharpness", sharpness, low=0.0)
     pooling, rng = get_pooling(pooling), check_random_state(random_state)
-    sine = math.sqrt(1.0 - cosine**2)
     parts = []
     for kind, positive, label, probability in problem.groups:
         mask = np.full(n_points, positive)
-        sums = draw_token_sums(kind, mask, cosine, sharpness, pooling, rng)
-        along_query = kind.signal * cosine * sums.signal + sums.noise
-        along_rest = kind.signal * sine * sums.signal
-        parts.append(Part(label, positive, probability, along_query, along_rest, sums.scale))
+        for direction, cosine in enumerate(cosines if positive else [0.0]):
+            sums = draw_token_sums(kind, mask, cosine, sharpness, pooling, rng)
+            along_query = kind.signal * cosine * sums.signal + sums.noise
+            along_rest = kind.signal * math.sqrt(1.0 - cosine**2) * sums.signal
+            chance = probability / (len(cosines) if positive else 1)
+            triple = along_query, along_rest, sums.scale
+            parts.append(Part(label, positive, chance, *triple, direction))
     return FeatureLaw.mixture(parts, _BATCHES)
 
 
@@ -75,8 +81,10 @@ def exact_performance(
         Law of the features for the given query, from :func:`sample_feature_law`.
     readout, bias : array-like of shape (dim,), float
         The trained (w, b).
-    query, direction : array-like of shape (dim,)
-        The frozen query and the signal's unit vector.
+    query : array-like of shape (dim,)
+        The frozen query.
+    direction : array-like of shape (dim,) or (n_kinds, dim)
+        The signal's unit vector, or those of its kinds.
     loss : str or Loss, default="logistic"
         The loss that ``test_loss`` averages.
 
@@ -97,8 +105,18 @@ def exact_performance(
     Performance(test_error=0.024565 ± 0.0003)
     """
     bias = check_real("bias", bias)
-    direction = check_unit_vector("direction", direction, np.size(readout))
-    return Performance(law, readout_coordinates(readout, bias, query, direction), get_loss(loss))
+    readout = np.asarray(readout, dtype=float)
+    directions = check_directions(direction, len(np.atleast_2d(direction)), readout.size)
+    unit, cosines, _ = query_geometry(query, directions, beta=1.0)
+    along_query = float(readout @ unit)
+    rest = readout - along_query * unit
+    sines = np.sqrt(np.maximum(1.0 - cosines**2, 0.0))
+    along_rest = np.where(sines > 1e-8, directions @ rest / np.maximum(sines, 1e-8), 0.0)
+    points = law.points
+    score = along_query * points.along_query + along_rest[law.direction] * points.along_rest
+    points = points._replace(along_query=score, along_rest=np.zeros_like(score))
+    coordinates = Readout(1.0, 0.0, bias, float(np.linalg.norm(rest)))
+    return Performance(replace(law, points=points), coordinates, get_loss(loss))
 
 
 def pooled_performance(
@@ -117,8 +135,8 @@ def pooled_performance(
         The model.
     readout, bias : array-like of shape (dim,), float
         The trained (w, b).
-    direction : array-like of shape (dim,)
-        The signal's unit vector.
+    direction : array-like of shape (dim,) or (n_kinds, dim)
+        The signal's unit vector, or those of its kinds.
     loss : str or Loss, default="logistic"
         The loss that ``test_loss`` averages.
 
@@ -132,21 +150,10 @@ def pooled_performance(
     """
     bias = check_real("bias", bias)
     readout = np.asarray(readout, dtype=float)
-    direction = check_unit_vector("direction", direction, readout.size)
-    along = float(readout @ direction)
-    spread = float(np.linalg.norm(readout - along * direction))
-    return Performance(linear_law(problem, 1), Readout(0.0, along, bias, spread), get_loss(loss))
-
-
-def readout_coordinates(
-    readout: ArrayLike, bias: float, query: ArrayLike, direction: Floats
-) -> Readout:
-    """Split a readout into its parts along query and signal, and the norm of the rest."""
-    readout = np.asarray(readout, dtype=float)
-    unit, cosine, _ = query_geometry(query, direction, beta=1.0)
-    along_query = float(readout @ unit)
-    rest = readout - along_query * unit
-    sine = math.sqrt(max(0.0, 1.0 - cosine**2))
-    along_rest = float(rest @ direction) / sine if sine > 1e-8 else 0.0
-    spread = math.sqrt(max(float(rest @ rest) - along_rest**2, 0.0))
-    return Readout(along_query, along_rest, bias, spread)
+    directions, parts = check_directions(direction, problem.n_kinds, readout.size), []
+    for kind, positive, label, probability in problem.groups:
+        mean = kind.signal * kind.sparsity * (directions @ readout) if positive else np.zeros(1)
+        scale = np.full(mean.size, 1.0 / math.sqrt(kind.n_tokens))
+        parts.append(Part(label, positive, probability, mean, np.zeros_like(mean), scale))
+    coordinates = Readout(1.0, 0.0, bias, float(np.linalg.norm(readout)))
+    return Performance(FeatureLaw.mixture(parts), coordinates, get_loss(loss))

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Array, Bools, Floats, Indices
-from sparsetoken._validation import check_count, check_float_type, check_real, check_unit_vector
+from sparsetoken._validation import check_count, check_float_type, check_real
 from sparsetoken.pooling import Pooling, get_pooling
-from sparsetoken.problem import Problem, RandomState, SparseTokenProblem
+from sparsetoken.problem import Problem, RandomState, SparseTokenProblem, check_directions
 
 _BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
 
@@ -26,32 +26,35 @@ class TokenSums(NamedTuple):
     """‖s‖: the standard deviation of the feature's noise orthogonal to the query."""
 
 
-def query_geometry(query: ArrayLike, direction: Floats, beta: float) -> tuple[Floats, float, float]:
-    """Return what of a query matters for the features: its unit vector û, cosine and sharpness.
+def query_geometry(
+    query: ArrayLike, directions: Floats, beta: float
+) -> tuple[Floats, Floats, float]:
+    """Return what of a query matters for the features: its unit vector û, cosines and sharpness.
 
-    Any unit vector stands for a query of zero.
+    There is a cosine for each direction. Any unit vector stands for a query of zero.
     """
     query = np.asarray(query, dtype=float)
-    if query.shape != direction.shape or not np.isfinite(query).all():
+    if query.shape != directions[0].shape or not np.isfinite(query).all():
         raise ValueError(
-            f"query must be finite and have the shape {direction.shape}, got {query!r}"
+            f"query must be finite and have the shape {directions[0].shape}, got {query!r}"
         )
     norm = float(np.linalg.norm(query))
-    unit = query / norm if norm > 0 else direction
-    return unit, float(unit @ direction), beta * norm
+    unit = query / norm if norm > 0 else directions[0]
+    return unit, directions @ unit, beta * norm
 
 
 def draw_token_sums(
     problem: SparseTokenProblem,
     positive: Bools,
-    cosine: float,
+    cosine: float | Floats,
     sharpness: float,
     pooling: Pooling,
     rng: np.random.Generator,
 ) -> TokenSums:
     """Draw the token sums of one sample per entry of ``positive``; O(n·L) normals.
 
-    The law does not depend on which tokens carry the signal, so they are the first ones.
+    There may be a cosine between query and signal for each sample. The law does not depend on which
+    tokens carry the signal, so they are the first ones.
     """
     n_samples, n_signal = positive.size, problem.n_signal
     if not pooling.uses_scores:  # the weights are all 1/L: one normal per sample suffices
@@ -62,7 +65,8 @@ def draw_token_sums(
         )
     noise = rng.standard_normal((n_samples, problem.n_tokens))
     scores = sharpness * noise
-    scores[positive, :n_signal] += sharpness * problem.signal * cosine
+    shift = sharpness * problem.signal * np.broadcast_to(cosine, n_samples)
+    scores[positive, :n_signal] += shift[positive, np.newaxis]
     weights = pooling.weights(scores)
     return TokenSums(
         np.where(positive, weights[:, :n_signal].sum(axis=1), 0.0),
@@ -92,8 +96,8 @@ def sample_features(
         Number of samples.
     query : array-like of shape (dim,)
         The frozen query q; the scores are βXq.
-    direction : array-like of shape (dim,)
-        The signal's unit vector ξ.
+    direction : array-like of shape (dim,) or (n_kinds, dim)
+        The signal's unit vector ξ, or those of its kinds.
     pooling : str or Pooling, default="softmax"
         How scores become token weights; "mean" gives the pooled linear features.
     beta : float, default=1.0
@@ -120,36 +124,36 @@ def sample_features(
     (200, 50)
     """
     n_samples = check_count("n_samples", n_samples)
-    dim = check_count("dim", np.size(direction))
-    direction = check_unit_vector("direction", direction, dim)
+    dim = check_count("dim", np.shape(direction)[-1] if np.ndim(direction) else 0)
+    directions = check_directions(direction, problem.n_kinds, dim)
     beta = check_real("beta", beta, low=0.0)
-    unit, cosine, sharpness = query_geometry(query, direction, beta)
+    unit, cosines, sharpness = query_geometry(query, directions, beta)
     pooling = get_pooling(pooling)
     rng = np.random.default_rng(random_state)
 
     drawn = problem.draw(n_samples, rng)
     features = np.empty((n_samples, dim), dtype=check_float_type("dtype", dtype))
-    axes = np.stack([direction, unit]).astype(features.dtype)
+    axes = directions.astype(features.dtype), unit.astype(features.dtype)
     rows = max(1, _BLOCK // max(dim, *problem.lengths))
     for start in range(0, n_samples, rows):
         block = slice(start, start + rows)
         sums = TokenSums(*np.empty((3, len(features[block]))))
         for index, kind in enumerate(problem.kinds):
             of_kind = drawn.kind[block] == index
-            positive = drawn.positive[block][of_kind]
-            one = draw_token_sums(kind, positive, cosine, sharpness, pooling, rng)
+            positive, cosine = drawn.positive[block][of_kind], cosines[drawn.direction[block]]
+            one = draw_token_sums(kind, positive, cosine[of_kind], sharpness, pooling, rng)
             sums.signal[of_kind] = kind.signal * one.signal
             sums.noise[of_kind], sums.scale[of_kind] = one.noise, one.scale
         rng.standard_normal(out=features[block], dtype=features.dtype)
-        _combine(features[block], *sums, *axes)
+        _combine(features[block], *sums, drawn.direction[block], *axes)
     return features, drawn.label
 
 
 @njit(fastmath={"reassoc", "contract"})
-def _combine(block, signal, noise, scale, signal_axis, unit):  # type: ignore[no-untyped-def]
+def _combine(block, signal, noise, scale, kinds, axes, unit):  # type: ignore[no-untyped-def]
     """Turn normals h into features θ(s·v)ξ + (s·g)û + ‖s‖(h − ûûᵀh), row by row and in place."""
     for i in range(block.shape[0]):
-        row = block[i]
+        row, signal_axis = block[i], axes[kinds[i]]
         dot = 0.0
         for j in range(row.size):
             dot += row[j] * unit[j]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsetoken._types import Floats
+from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_real
 from sparsetoken.estimate import Record
 from sparsetoken.problem import Problem, RandomState, prepare_sample
@@ -21,8 +21,8 @@ class LearnedQuery(Record):
         The query q after the second step and the readout w after the first.
     bias : float
         The bias after the first step.
-    direction : ndarray of shape (dim,)
-        The signal's unit vector ξ.
+    directions : ndarray of shape (n_kinds, dim)
+        The unit vectors of the kinds of signal; ``direction`` is their mean, of unit length.
     beta : float
         Inverse temperature of the attention.
     """
@@ -35,19 +35,13 @@ class LearnedQuery(Record):
     query: Floats
     readout: Floats
     bias: float
-    direction: Floats
+    directions: Floats
     beta: float
 
-    def __init__(
-        self,
-        query: Floats,
-        readout: Floats,
-        bias: float,
-        direction: Floats,
-        beta: float,
-    ) -> None:
-        vars(self).update(query=query, readout=readout, bias=bias)
-        vars(self).update(direction=direction, beta=beta)
+    @property
+    def direction(self) -> Floats:
+        """The signal's unit vector ξ; of several kinds, that of their mean."""
+        return np.asarray(self.directions.sum(axis=0) / math.sqrt(len(self.directions)))
 
     @property
     def query_norm(self) -> float:
@@ -64,6 +58,12 @@ class LearnedQuery(Record):
         """Cosine between the query and the signal's direction; 0 for a zero query."""
         norm = self.query_norm
         return self.query_overlap / norm if norm > 0 else 0.0
+
+    @property
+    def cosines(self) -> Floats:
+        """Cosine between the query and each of the directions."""
+        norm = self.query_norm
+        return self.directions @ self.query / norm if norm > 0 else np.zeros(len(self.directions))
 
     @property
     def sharpness(self) -> float:
@@ -120,8 +120,8 @@ def sample_query(
         Learning rates.
     center : bool, default=False
         Whether the second step subtracts the mean slope of the batch from each sample's.
-    direction : array-like of shape (dim,), optional
-        The signal's unit vector; drawn unless given.
+    direction : array-like of shape (dim,) or (n_kinds, dim), optional
+        The signal's unit vector, or those of its kinds; drawn unless given.
     random_state : int, Generator or None, default=None
         Source of randomness.
 
@@ -138,18 +138,19 @@ def sample_query(
     rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
     for name, rate in rates.items():
         check_real(name, rate, low=0.0)
-    _, rng, unit, _ = prepare_sample(n_samples, dim, random_state, direction, np.float64)
+    setting = prepare_sample(problem, n_samples, dim, random_state, direction, np.float64)
+    rng, directions = setting.rng, setting.directions
 
     samples = _draw_samples(problem, n_samples, rng)
     residual = np.asarray(loss.derivative(np.zeros(n_samples), samples.sign))
-    readout, pooled_score = _readout_step(samples, residual, unit, lr_readout, rng)
+    readout, pooled_score = _readout_step(samples, residual, directions, lr_readout, rng)
     bias = -lr_bias * float(residual.mean())
     slope = np.asarray(loss.derivative(pooled_score + bias, samples.sign))
     if center:
         slope = slope - slope.mean()
-    query = _query_step(samples, slope / samples.length, readout, unit, rng)
+    query = _query_step(samples, slope / samples.length, readout, directions, rng)
     query *= -lr_query * beta / n_samples
-    return LearnedQuery(query, readout, bias, unit, beta)
+    return LearnedQuery(query, readout, bias, directions, beta)
 
 
 class _Samples(NamedTuple):
@@ -160,6 +161,8 @@ class _Samples(NamedTuple):
     n_signal: Floats
     signal: Floats
     """Strength of the signal; zero for a negative."""
+    kinds: Indices
+    """Index of its direction."""
 
 
 def _draw_samples(problem: Problem, n_samples: int, rng: np.random.Generator) -> _Samples:
@@ -169,13 +172,13 @@ def _draw_samples(problem: Problem, n_samples: int, rng: np.random.Generator) ->
         for name in ("n_tokens", "n_signal", "signal")
     )
     sign = np.where(drawn.label == 1, 1.0, -1.0)
-    return _Samples(sign, length, n_signal, np.where(drawn.positive, signal, 0.0))
+    return _Samples(sign, length, n_signal, np.where(drawn.positive, signal, 0.0), drawn.direction)
 
 
 def _readout_step(
     samples: _Samples,
     residual: Floats,
-    direction: Floats,
+    directions: Floats,
     lr_readout: float,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
@@ -189,19 +192,26 @@ def _readout_step(
     mean = samples.signal * samples.n_signal / samples.length
     root = np.sqrt(samples.length)
     size = float(np.linalg.norm(residual / root))
-    noise_sum = size * rng.standard_normal(direction.size)
-    readout = -lr_readout / n_samples * (float(residual @ mean) * direction + noise_sum)
+    noise_sum = size * rng.standard_normal(directions.shape[1])
+    along = _by_kind(samples, residual * mean, directions)
+    readout = -lr_readout / n_samples * (along + noise_sum)
 
     unit = residual / root / size if size > 0 else np.zeros_like(residual)
     fresh = rng.standard_normal(n_samples)
     fresh -= unit * (unit @ fresh)
     memory = float(readout @ noise_sum) / size if size > 0 else 0.0
     score = (np.linalg.norm(readout) * fresh + memory * unit) / root
-    return readout, score + mean * float(readout @ direction)
+    return readout, score + mean * (directions @ readout)[samples.kinds]
+
+
+def _by_kind(samples: _Samples, weights: Floats, directions: Floats) -> Floats:
+    """Add up the directions of the samples, weighted."""
+    totals = [float(weights[samples.kinds == kind].sum()) for kind in range(len(directions))]
+    return np.asarray(totals @ directions)
 
 
 def _query_step(
-    samples: _Samples, slope: Floats, readout: Floats, direction: Floats, rng: np.random.Generator
+    samples: _Samples, slope: Floats, readout: Floats, directions: Floats, rng: np.random.Generator
 ) -> Floats:
     """Draw Σᵢ hᵢ Xᵢᵀ P Xᵢ w₁ given w₁ and the hᵢ, where P removes the mean over the tokens.
 
@@ -213,7 +223,7 @@ def _query_step(
     if norm == 0.0:
         return np.zeros_like(readout)
     k = samples.n_signal * (1.0 - samples.n_signal / samples.length)
-    shift = samples.signal * float(readout @ direction) * np.sqrt(k)
+    shift = samples.signal * (directions @ readout)[samples.kinds] * np.sqrt(k)
     # t = P X w₁: (shift + ‖w₁‖ν) along P v, ‖w₁‖·rest orthogonal to it; negatives have no shift.
     along = np.where(k > 0, rng.standard_normal(k.size), 0.0) if k.any() else np.zeros(k.size)
     degrees = samples.length - 1 - (k > 0)
@@ -227,5 +237,5 @@ def _query_step(
     spread -= unit * (unit @ spread)
     total = math.sqrt(float(slope**2 @ t_squared)) * spread
     total += float(slope @ noise_overlap) * unit
-    total += float((slope * samples.signal * np.sqrt(k)) @ t_along) * direction  # Σ h θ v·t
-    return total
+    pull = slope * samples.signal * np.sqrt(k) * t_along  # h θ v·t
+    return total + _by_kind(samples, pull, directions)

@@ -1,10 +1,10 @@
 """A readout of all tokens in a row, sampled without its L·d features.
 
-Rotate each token so that its first coordinate is along the signal. These L coordinates carry the
-signal; the other L(d−1) are noise, Z, of which the ridge readout sees only ZZᵀ. With fewer samples
-than noise coordinates, ZZᵀ = TTᵀ with T triangular (Bartlett): normals below the diagonal and the
-root of a χ² on it. The features [signal coordinates, T] give the same training loss, overlaps and
-norm of the readout, in law, exactly and at any size.
+Rotate each token so that its first K coordinates are along the kinds of signal. These K·L
+coordinates carry the signal; the other L(d−K) are noise, Z, of which the ridge readout sees only
+ZZᵀ. With fewer samples than noise coordinates, ZZᵀ = TTᵀ with T triangular (Bartlett): normals
+below the diagonal and the root of a χ² on it. The features [signal coordinates, T] give the same
+training loss, overlaps and norm of the readout, in law, exactly and at any size.
 """
 
 import math
@@ -28,15 +28,18 @@ def sample_vectorized(
     """Draw features that stand for vec(X), the coordinates along the signal first, and labels."""
     drawn = problem.draw(n_samples, rng)
     (n_tokens,) = problem.lengths
-    n_noise = n_tokens * (dim - 1)
-    features = np.zeros((n_samples, n_tokens + min(n_noise, n_samples)))
+    n_kinds = problem.n_kinds
+    n_noise, n_along = n_tokens * (dim - n_kinds), n_tokens * n_kinds
+    features = np.zeros((n_samples, n_along + min(n_noise, n_samples)))
     n_signal = np.array([kind.n_signal for kind in problem.kinds])[drawn.kind]
     marked = (np.arange(n_tokens) < n_signal[:, np.newaxis]) & drawn.positive[:, np.newaxis]
     signal = np.array([kind.signal for kind in problem.kinds])[drawn.kind]
     shift = signal[:, np.newaxis] * rng.permuted(marked, axis=1)
-    features[:, :n_tokens] = rng.standard_normal((n_samples, n_tokens)) + shift
+    along = rng.standard_normal((n_samples, n_kinds, n_tokens))
+    along[np.arange(n_samples), drawn.direction] += shift
+    features[:, :n_along] = along.reshape(n_samples, -1)
     y = drawn.label
-    noise = features[:, n_tokens:]
+    noise = features[:, n_along:]
     if n_noise <= n_samples:
         noise[:] = rng.standard_normal(noise.shape)
         return features, y
@@ -70,11 +73,11 @@ def vectorized_performance(
 
 
 def _means(kind: SparseTokenProblem, coef: Floats, rng: np.random.Generator) -> Floats:
-    """Return the mean score for each choice of the tokens that carry the signal."""
-    overlap = coef[: kind.n_tokens]
+    """Return the mean score for each kind and choice of the tokens that carry the signal."""
+    overlap = coef[: kind.n_kinds * kind.n_tokens].reshape(kind.n_kinds, -1)
     if math.comb(kind.n_tokens, kind.n_signal) <= _MOST_POSITIONS:
         positions: Any = np.array(list(combinations(range(kind.n_tokens), kind.n_signal)))
     else:
         every = np.tile(np.arange(kind.n_tokens), (_MOST_POSITIONS, 1))
         positions = rng.permuted(every, axis=1)[:, : kind.n_signal]
-    return kind.signal * np.asarray(overlap[positions].sum(axis=1))
+    return kind.signal * np.asarray(overlap[:, positions].sum(axis=2).ravel())

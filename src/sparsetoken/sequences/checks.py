@@ -78,7 +78,9 @@ def _check_finite(X: Any, first: int) -> None:
             kind = "NaN" if np.isnan(value) else "infinity"
             name = feature if X.feature_names is None else repr(str(X.feature_names[feature]))
             where = f"{_called(X, which, first)}, token {token}, feature {name}"
-            fill = "; to fill missing values, put PerToken(SimpleImputer()) before the classifier"
+            fill = (
+                "; estimators.PerToken(SimpleImputer()) before the classifier fills missing values"
+            )
             raise ValueError(f"X contains {kind} in {where}{fill if kind == 'NaN' else ''}")
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from operator import iadd
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -22,7 +23,9 @@ from sparsetoken.sequences.threads import one_blas_thread
 
 Block = tuple[slice, Sequences]
 
-_BLOCK = 2**17  # numbers: what the second-level cache holds in single precision
+_COPIED = 8  # one in so many tokens may be copied, however many there are
+_BLOCK = 2**17  # numbers: what the second-level cache holds in single precision, or
+_TOKENS = 256  # so many tokens, if they are wide: a product of fewer is slow
 
 
 class PassCounter:
@@ -55,7 +58,7 @@ class Data:
         How often the tokens were read.
     """
 
-    memory_budget: ClassVar[int] = 2**26
+    memory_budget = 2**26
     """Numbers that may be copied to make a fit faster, or brought from the workers."""
 
     def __init__(
@@ -105,6 +108,7 @@ class MemoryData(Data):
     ) -> None:
         super().__init__(sequences.lengths, sequences.dim, n_jobs, passes)
         self.sequences = sequences
+        self.memory_budget = max(self.memory_budget, self.size // _COPIED)
 
     def run(self, what: Pass, rows: tuple[Array, ...] = ()) -> Any:
         """Pass over the blocks in threads, and join the results in their order."""
@@ -153,11 +157,11 @@ def add_up(results: Iterable[Any]) -> tuple[Any, ...]:
     total: tuple[Any, ...] = ()
     for result in results:
         entries = result if isinstance(result, tuple) else (result,)
-        total = tuple(a + b for a, b in zip(total, entries, strict=True)) if total else entries
+        total = tuple(map(iadd, total, entries)) if total else tuple(map(np.array, entries))
     return total
 
 
 def block_bounds(offsets: Indices, dim: int) -> Indices:
     """Return where blocks of whole sequences, of about as many numbers each, start and end."""
-    number = (offsets[:-1] - offsets[0]) * dim // _BLOCK
+    number = (offsets[:-1] - offsets[0]) // max(_BLOCK / dim, _TOKENS)
     return np.append(np.flatnonzero(np.diff(number, prepend=-1)), len(number))

@@ -24,9 +24,9 @@ def fingerprints(sequences: Any) -> NDArray[np.uint64]:
 
 
 def fingerprints_of(data: Any) -> NDArray[np.uint64]:
-    """Return the fingerprints of data in memory, in a folder or in chunks: these take a pass."""
-    in_memory = hasattr(data, "sequences")
-    return fingerprints(data.sequences) if in_memory else data.per_sample(fingerprints)
+    """Return the fingerprints of data in memory, in a folder or in chunks, by a pass."""
+    marks: NDArray[np.uint64] = data.per_sample(fingerprints)
+    return marks
 
 
 def seen_in_fit(classifier: Any, sequences: Any) -> Bools:

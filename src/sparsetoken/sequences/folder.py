@@ -38,7 +38,7 @@ class SequenceWriter:
     Examples
     --------
     >>> import pathlib, tempfile, numpy as np, sparsetoken as st
-    >>> folder = tempfile.TemporaryDirectory()
+    >>> folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     >>> with st.Sequences.writer(folder.name) as out:
     ...     for label in (0, 1, 0):
     ...         out.add([np.full((label + 2, 4), label + 1, np.float32)], labels=[label])

@@ -1,10 +1,13 @@
 """Rows of a table grouped into sequences, in the order in which these first appear."""
 
+import re
 from typing import Any
 
 import numpy as np
 
 from sparsetoken._types import Array, Indices
+
+_ROW_NUMBERS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # as pandas and R write them
 
 
 def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Indices]:
@@ -87,6 +90,11 @@ def constant_columns(tokens: Array, codes: Indices) -> Indices:
         return bool((np.unique(shared[long], return_counts=True)[1] > 1).sum() > 1)
 
     return np.flatnonzero([like_a_label(values) for values in tokens.T])
+
+
+def is_row_number(name: Any) -> bool:
+    """Return whether a column has the name of an index that was written beside the columns."""
+    return isinstance(name, str) and _ROW_NUMBERS.fullmatch(name) is not None
 
 
 def first_rows(codes: Indices) -> Indices:

@@ -12,7 +12,12 @@ from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.checks import check_sequences, warn_caller, warn_of_empty
 from sparsetoken.sequences.folder import SequenceWriter, map_folder
 from sparsetoken.sequences.forms import join_tokens, offsets_of, stack, stack_list, stack_padded
-from sparsetoken.sequences.grouping import constant_columns, group_rows, one_per_group
+from sparsetoken.sequences.grouping import (
+    constant_columns,
+    group_rows,
+    is_row_number,
+    one_per_group,
+)
 from sparsetoken.sequences.interop import (
     as_names,
     column_names,
@@ -132,9 +137,10 @@ class Sequences:
             The column, or level of the index, that names the sequence of each row; its values
             become ``ids``.
         features : str or sequence of str, optional
-            The columns that are features; by default all but ``by`` and ``ignore``. A column with
-            one value in each sequence, as a label has, is then refused: it would give the answer
-            away. If it is a feature, name the features.
+            The columns that are features; by default all but ``by``, ``ignore`` and an index that
+            was saved as a column ("Unnamed: 0"). A column with one value in each sequence, as a
+            label has, is then refused: it would give the answer away. If it is a feature, name the
+            features.
         ignore : str or sequence of str
             Columns that are no features.
         label, groups : str, optional
@@ -167,6 +173,7 @@ class Sequences:
         left_out = [by, *one_each, *([ignore] if isinstance(ignore, str) else ignore)]
         for name in [*left_out, *(named or ())]:
             find_name(name, columns, "the frame")
+        left_out += filter(is_row_number, columns)
         names = [n for n in columns if n not in left_out] if named is None else list(named)
         tokens = frame_tokens(frame, names)
         ids, codes = group_rows(frame[by], by)
@@ -284,12 +291,12 @@ class Sequences:
         folder : str or path
             The folder.
         memory_limit : optional
-            Has no effect since 0.4, and will go in 0.5.
+            Has no effect since 0.4, and will go in 0.6.
 
         Examples
         --------
         >>> import tempfile, numpy as np, sparsetoken as st
-        >>> folder = tempfile.TemporaryDirectory()
+        >>> folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         >>> X = st.Sequences.from_list([np.ones((2, 3)), np.full((4, 3), 2.0)])
         >>> X.save(folder.name, labels=[0, 1])
         >>> mapped = st.Sequences.open(folder.name)
@@ -298,7 +305,7 @@ class Sequences:
         >>> folder.cleanup()
         """
         if memory_limit is not None:
-            text = "memory_limit has no effect, and will go in 0.5: a folder is mapped into memory"
+            text = "memory_limit has no effect, and will go in 0.6: a folder is mapped into memory"
             warn_caller(text, FutureWarning)
         path = Path(folder).absolute()
         arrays = map_folder(path)

@@ -43,9 +43,11 @@ def bayes_rule(problem: Problem, n_points: int) -> "BayesRule":
 
 def _exact_law(kind: SparseTokenProblem) -> SingleTokenRatio | None:
     if kind.n_signal == kind.n_tokens:  # their sum is one token with more of the signal
-        return SingleTokenRatio(1, min(math.sqrt(kind.n_signal) * kind.signal, STRONGEST))
+        return SingleTokenRatio(
+            kind.n_kinds, min(math.sqrt(kind.n_signal) * kind.signal, STRONGEST)
+        )
     if kind.n_signal == 1:
-        return SingleTokenRatio(kind.n_tokens, min(kind.signal, STRONGEST))
+        return SingleTokenRatio(kind.n_pairs, min(kind.signal, STRONGEST))
     return None
 
 

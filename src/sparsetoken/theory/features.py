@@ -51,8 +51,9 @@ class FeatureModel:
     def law(self, problem: Problem) -> FeatureLaw:
         """Law of the model's features; a linear model's are rescaled to unit noise."""
         if self.pooling is None:
-            return linear_law(problem, self._length(problem))
-        return attention_law(problem, self.pooling, self.cosine, self.sharpness, self.n_points)
+            return linear_law(problem.seen_by_one_query(), self._length(problem))
+        seen = problem.seen_by_one_query()
+        return attention_law(seen, self.pooling, self.cosine, self.sharpness, self.n_points)
 
     def ratio(self, problem: Problem, alpha: float) -> float:
         """Return the samples per weight: a vectorized readout has L weights per dimension."""
@@ -74,6 +75,11 @@ class FeatureModel:
 
     def law_on(self, problem: Problem, trained: Problem) -> FeatureLaw:
         """Law under another problem, in the units of the one the readout was trained on."""
+        if problem.n_kinds != trained.n_kinds:
+            raise ValueError(
+                f"problem.n_kinds must stay the same, got {problem.n_kinds} after training on "
+                f"{trained.n_kinds}: one query knows the mean of the directions only"
+            )
         if self.pooling is not None:
             return self.law(problem)
         length = self._length(trained)
@@ -82,7 +88,7 @@ class FeatureModel:
                 "problem.n_tokens must stay the same for a vectorized model, "
                 f"got {self._length(problem)} after training on {length}"
             )
-        return linear_law(problem, length)
+        return linear_law(problem.seen_by_one_query(), length)
 
     def window_law(self, problem: Problem, trained: Problem, n_windows: int) -> FeatureLaw:
         """Law of one of several equal windows, the one with all of the signal if there is one."""

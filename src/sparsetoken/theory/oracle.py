@@ -61,6 +61,8 @@ def oracle_error(problem: Problem, model: str, *, n_points: int = DEFAULT_POINTS
     check_problem(problem)
     if min(problem.positive_rate, 1.0 - problem.positive_rate) == 0.0:
         return Estimate(0.0)
+    if model != "bayes":
+        problem = problem.seen_by_one_query()
     if model not in _SEE_POSITIONS:
         problem = problem.map(lambda kind: replace(kind, contiguous=False))
     return _ORACLES[model](problem, n_points)
@@ -294,7 +296,7 @@ class _PooledSamples(WeightedSamples):
 
 def _bayes(problem: Problem, n_points: int) -> Estimate:
     """Take the likelihood ratio's error; rules whose error is known exactly bound it from above."""
-    bounds = [_pooled(problem, 0), _hardmax(problem, 0)]
+    bounds = [rule(problem.seen_by_one_query(), 0) for rule in (_pooled, _hardmax)]
     estimate = bayes_rule(problem, n_points).error
     return Estimate(min(estimate, *bounds), estimate.uncertainty)
 

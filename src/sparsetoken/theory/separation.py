@@ -64,7 +64,7 @@ def law_capacity(law: FeatureLaw) -> Estimate:
         return Estimate(0.0)
     start = np.zeros(3)
     if law.batches > 1:
-        start, _, _ = _least_cost(law.first_batch.points, start)
+        start, _, _ = _least_cost(law.batch(0).points, start)
     x, value, converged = _least_cost(law.points, start)
     each = law.by_batch(_separation_cost(law.points, x)[3]) / value**2
     return Estimate.from_batches(1.0 / value, each, beside=1e-12 / value**2, converged=converged)

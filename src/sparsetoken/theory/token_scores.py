@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +17,13 @@ _SEED = 20260901
 
 
 class Positives(NamedTuple):
-    """Tokens along the signal, one row per sample that carries it."""
+    """Tokens along the kinds of signal, one row per sample that carries the first.
+
+    A row has all tokens along the first kind, then all along the second, ...
+    """
 
     noise: Floats
-    """Without the signal, shape (rows, n_tokens)."""
+    """Without the signal, shape (rows, n_pairs)."""
     marked: Bools
     """Which of them carry it."""
 
@@ -28,12 +32,13 @@ def draw_positives(
     kind: SparseTokenProblem, n_points: int, batch: int, in_place: bool
 ) -> Positives:
     """Draw the noise of samples and where their signal is: in the first columns, or in place."""
-    noise = token_noise(kind, n_points, batch)
-    first = np.arange(kind.n_tokens) < kind.n_signal
+    noise = token_noise(replace(kind, n_tokens=kind.n_pairs), n_points, batch)
+    first = np.arange(kind.n_pairs) < kind.n_signal
     if not in_place:
         return Positives(noise, np.broadcast_to(first, noise.shape))
     rng = np.random.default_rng([_SEED, *noise.shape, batch])
-    marked = kind.draw_positions(len(noise), rng)
+    marked = np.zeros(noise.shape, dtype=bool)
+    marked[:, : kind.n_tokens] = kind.draw_positions(len(noise), rng)
     # The noise is sorted: it goes to the marked tokens, and to the others, in random order.
     order = np.argsort(np.where(marked, 0.0, 1.0) + rng.random(noise.shape), axis=1)
     placed = np.empty_like(noise)
@@ -45,7 +50,7 @@ def token_scores(problem: Problem, n_points: int, batch: int) -> list[Floats]:
     """Return tokens along the signal, one row per sample, for each length.
 
     Of each kind positives come first, then as many negatives. The columns of the signal tokens come
-    first, unless signals of that length come in runs.
+    first, unless it matters which of that length carry it together.
     """
     by_length = problem.by_length
     scores = []
@@ -53,7 +58,7 @@ def token_scores(problem: Problem, n_points: int, batch: int) -> list[Floats]:
         rows = []
         each = max(n_points // (len(by_length) * len(kinds)), min(n_points, 256))
         drawn: Counter[int] = Counter()
-        in_place = any(kind.in_runs for kind in kinds)
+        in_place = any(kind.grouped for kind in kinds)
         for kind in kinds:
             number = batch + BATCHES * drawn[kind.n_signal]
             noise, marked = draw_positives(kind, each, number, in_place)
@@ -66,9 +71,10 @@ def token_scores(problem: Problem, n_points: int, batch: int) -> list[Floats]:
 def log_likelihood_ratio(x: Floats, kind: SparseTokenProblem) -> Floats:
     """Log of the mean of exp(θ Σ x_l − Rθ²/2) over the places of the signal, for each row of x.
 
-    Tokens must be in place if the signal is in runs.
+    Tokens must be in place if it matters which carry the signal together.
     """
-    log_mean = log_mean_over_places(kind.signal * x, kind.n_signal, kind.contiguous)
+    places = kind.n_signal, kind.contiguous, kind.n_kinds
+    log_mean = log_mean_over_places(kind.signal * x, *places)
     return log_mean - 0.5 * kind.n_signal * kind.signal**2
 
 

@@ -147,7 +147,8 @@ def _two_steps(
     center: bool,
 ) -> _Steps:
     """Average over kinds, true classes and recorded labels (docs/theory, section 11)."""
-    kinds, positive, label, weight = (np.array(x) for x in zip(*problem.groups, strict=True))
+    groups = problem.seen_by_one_query().groups
+    kinds, positive, label, weight = (np.array(x) for x in zip(*groups, strict=True))
     length, n_signal, signal = (
         np.array([getattr(kind, name) for kind in kinds], dtype=float)
         for name in ("n_tokens", "n_signal", "signal")

@@ -17,6 +17,7 @@ def test_capacity(axis):
     for model, x, shown in linear[::5]:
         problem = st.SparseTokenProblem(**{"n_tokens": 10, "signal": 5.0} | {axis: x})
         assert shown == pytest.approx(float(st.theory.capacity(problem, model)), rel=1e-6)
-    facts = [float(value) for value in picture["facts"].values()]
-    assert printed(picture)[::2] == pytest.approx(facts, rel=5e-3)  # and error bars
+    now = [most for _, x, most in rows if x == {"signal": 5.0, "n_tokens": 10}[axis]]
+    assert printed(picture)[::2] == pytest.approx(now, rel=1e-5)  # the others are error bars
+    assert all(f" {most:.3g} samples per dimension" in picture["sentence"] for most in now)
     assert trace(picture, "pooled")["y"] == [most for model, _, most in rows if model == "pooled"]

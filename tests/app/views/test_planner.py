@@ -1,13 +1,17 @@
 """Plans of the page are those of the library, by theory and from a pasted curve."""
 
+import re
 import shlex
+from pathlib import Path
 
 import pytest
 
 import sparsetoken as st
 from app.views.drawing import first, lines, merged, names, printed, trace
+from sparsetoken import app
 from sparsetoken.app.views import planner
 from sparsetoken.cli import main
+from sparsetoken.planner import read_curve
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 PLAN = {"plan_model": "pooled", "error": 0.25, "features": 50}
@@ -87,3 +91,9 @@ def test_a_plan_from_a_pasted_curve():
 def test_an_impossible_plan_says_why():
     with pytest.raises(ValueError, match=r"error=0\.001 cannot be reached"):
         lines("planner", PLAN | {"error": 0.001})
+
+
+def test_the_example_in_the_empty_field_is_a_curve():
+    page = Path(app.__file__).with_name("static").joinpath("controls.js").read_text()
+    (example,) = re.findall(r'placeholder: "(n_.*)"', page)
+    assert read_curve(example.replace("\\n", "\n"))["sizes"] == [50, 100, 200]

@@ -36,10 +36,10 @@ def test_derivatives_match_differences(loss, alpha):
         slope = (plus.value - minus.value) / (2 * step)
         curvature = (plus.gradient - minus.gradient) / (2 * step)
         if name == "log_chi":
-            assert here.step_gradient == pytest.approx(slope, rel=1e-6, abs=1e-9)
+            assert here.chi_gradient == pytest.approx(slope, rel=1e-6, abs=1e-9)
             assert here.cross == pytest.approx(curvature, rel=1e-4, abs=1e-6)
-            second = (plus.step_gradient - minus.step_gradient) / (2 * step)
-            assert here.step_hessian == pytest.approx(second, rel=1e-4, abs=1e-6)
+            second = (plus.chi_gradient - minus.chi_gradient) / (2 * step)
+            assert here.chi_hessian == pytest.approx(second, rel=1e-4, abs=1e-6)
             excess = (plus.excess - minus.excess) / (2 * step)
             assert here.excess_slope == pytest.approx(excess, rel=1e-4)
         else:

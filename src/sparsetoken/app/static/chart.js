@@ -32,7 +32,10 @@ function draw(element, figure, pinned) {
         font: { color: color("--ink"), size: size, family: "system-ui, sans-serif" },
         paper_bgcolor: paper, plot_bgcolor: paper,
         margin: narrow() ? { l: 48, r: 10, t: 24, b: 40 } : { l: 60, r: 16, t: 30, b: 50 },
-        legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: size } },
+        legend: {
+            orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow() ? 10 : size },
+            ...(narrow() ? { entrywidth: 0.48, entrywidthmode: "fraction" } : {}),
+        },
         showlegend: true, hovermode: "closest", dragmode: false, barmode: "overlay", ...layout,
         xaxis: { ...AXIS(), ...layout.xaxis }, yaxis: { ...AXIS(), ...layout.yaxis },
     }, { displayModeBar: false, responsive: true });

@@ -83,7 +83,7 @@ function field(control, changed) {
     const choices = Object.entries(control.options).map(([value, text]) => make("option", { value: value }, text));
     const element = choices.length ? make("select", { id: `choice-${name}` }, ...choices) : make("textarea", {
         id: `lines-${name}`, rows: 6, spellcheck: false, maxLength: 4000,
-        placeholder: "size,error\n50,0.31\n100,0.24\n200,0.17",
+        placeholder: "n_samples,error\n50,0.31\n100,0.24\n200,0.17",
     });
     element.setAttribute("aria-describedby", `help-${name}`);
     element.addEventListener("input", () => changed(name, element.value));

@@ -11,7 +11,7 @@ let sending = null;
 // A file may be dropped on any view; `open` leads to this one.
 export function startData({ most_bytes: most, fields }, open) {
     for (const [name, title] of Object.entries(fields)) {
-        const field = make("input", { name: name, maxLength: 200, list: "names" });
+        const field = make("input", { name: name, maxLength: 200, ...(name === "layer" ? {} : { list: "names" }) });
         field.addEventListener("change", () => file && send(most));
         get("columns").append(make("label", {}, `${title} (${name}=) `, field));
     }

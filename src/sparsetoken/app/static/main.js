@@ -351,7 +351,6 @@ async function begin() {
         get("presets").append(button);
     }
     const welcome = get("welcome");
-    welcome.querySelector("span").textContent = spec.welcome;
     welcome.querySelector("button").addEventListener("click", () => { welcome.hidden = true; });
     welcome.hidden = location.search !== "";
     startData(spec, () => go(OWN));

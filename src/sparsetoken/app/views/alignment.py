@@ -35,7 +35,7 @@ learned = st.sampling.sample_query(
 for rate in (1.0, 0.0):  # a positive sequence, then a negative one
     one = st.SparseTokenProblem(**{problem!r} | {{'positive_rate': rate}})
     X, y, truth = one.sample(
-        1, {dim}, direction=learned.direction, random_state=rng, return_truth=True
+        1, {dim}, direction=learned.directions, random_state=rng, return_truth=True
     )
     weights = st.pooling.Softmax().weights(learned.beta * X @ learned.query)[0]
     print(np.round(weights, 4), truth.positions[0])
@@ -117,7 +117,7 @@ def _tokens(values: Values) -> Line:
     n_tokens, n_signal, dim = values["n_tokens"], values["n_signal"], values["dim"]
     n_samples = min(max(2, round(values["alpha0"] * dim)), _MOST_SAMPLES)
     problem, rates = select(values, "problem"), select(values, "two steps")
-    drawn = draw_token_weights(
+    weights, carries_signal = draw_token_weights(
         st.SparseTokenProblem(**problem),
         n_samples,
         dim,
@@ -126,17 +126,17 @@ def _tokens(values: Values) -> Line:
         loss=values["loss"],
         **rates,
     )
-    (weights,), (negative,) = drawn.weights
-    signal = drawn.carries_signal[0, 0]
-    top = 1.02 * max(float(np.max(drawn.weights)), 2.0 / n_tokens)  # one axis for both sequences
+    (positive,), (negative,) = weights
+    signal = carries_signal[0, 0]
+    top = 1.02 * max(float(weights.max()), 2.0 / n_tokens)  # one axis for both sequences
     kinds = {"signal tokens": (SPEAKS["for"], signal), "noise tokens": ("var(--soft)", ~signal)}
     noise = {"noise tokens": ("var(--soft)", np.ones(n_tokens, dtype=bool))}
     more = {"problem": problem, "rates": keywords(rates), "n_samples": n_samples}
     more |= {"ends": slider("alpha0"), "size": _LINE}
-    weight = float(weights[signal].sum())
+    weight = float(positive[signal].sum())
     return Line(
         figures=[
-            fig.token_bars("token of a positive sequence", weights, kinds, top),
+            fig.token_bars("token of a positive sequence", positive, kinds, top),
             fig.token_bars("token of a negative sequence", negative, noise, top),
         ],
         sentence=(
@@ -148,7 +148,7 @@ def _tokens(values: Values) -> Line:
         table={
             "token": list(range(n_tokens)),
             "carries_signal": signal.tolist(),
-            "weight_in_positive": weights.tolist(),
+            "weight_in_positive": positive.tolist(),
             "weight_in_negative": negative.tolist(),
         },
         python=script(values, _PYTHON, **more),

@@ -11,7 +11,6 @@ from sparsetoken.app.views.alignment import align
 from sparsetoken.app.views.learning import models
 from sparsetoken.app.views.phase import along
 from sparsetoken.app.words import samples
-from sparsetoken.models import look
 from sparsetoken.theory import capacity
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, group
 
@@ -72,33 +71,22 @@ def _picture(values: Values, rows: list[tuple[str, float, Any]], now: dict[str, 
     return Line(
         figures=[fig.figure(x, y, curves, [fig.mark("now", x=values[name], log=log)])],
         sentence=_sentence(values, now),
-        facts={f"capacity of {look(model).label}": _text(now[model]) for model in now},
         table=fig.by_column(("model", name, "capacity"), rows),
         command=theory_command("capacity", values, "alpha0"),
     )
 
 
-def _text(most: Any) -> str:
-    return f"more than {_HIGHEST:g}" if most is None else f"{most:.3g}"
-
-
 def _sentence(values: Values, now: dict[str, Any]) -> str:
-    counts = {
-        model: f"{_text(None)} samples per dimension"
-        if most is None
-        else samples(most, values["features"])
-        for model, most in now.items()
-    }
-    more = (
-        f"; a readout of all {values['n_tokens']} tokens, which has more weights, those of "
-        f"{counts['vectorized']}"
-        if "vectorized" in counts
-        else ""
-    )
-    return (
+    many = f"more than {_HIGHEST:g} samples per dimension"
+    counts = {m: many if n is None else samples(n, values["features"]) for m, n in now.items()}
+    sentence = (
         f"Attention can fit the labels of {counts['two-step']} perfectly, pooling those of "
-        f"{counts['pooled']}{more}."
+        f"{counts['pooled']}"
     )
+    if "vectorized" in counts:
+        whole = f"a readout of all {values['n_tokens']} tokens, which has more weights"
+        sentence += f"; {whole}, those of {counts['vectorized']}"
+    return f"{sentence}."
 
 
 VIEW = View(

@@ -124,21 +124,26 @@ def _train(values: Values, model: str, alpha: float) -> tuple[float, float]:
 
 def _curves(values: Values) -> Iterator[Line]:
     grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
-    yield Line(python=_script(values), command=_command(values)) | _picture(
-        values, grid[::_STRIDE], {m: risks(values, m, grid[::_STRIDE]) for m in models(values)}
+    names = ["alpha", "split"] + ["fpr"] * (values["quantity"] == "recall")
+    end = values | {"alpha": values["alpha_max"]}  # of attention's curve
+    command = theory_command(values["quantity"], end, *names)
+    coarse = grid[::_STRIDE]
+    picture = _picture(
+        values, coarse, {model: risks(values, model, coarse) for model in models(values)}
     )
-    known = {model: risks(values, model, grid) for model in models(values)}
-    yield _picture(values, grid, known)
-    known["two-step"] = risks(values, "two-step", grid, fine=True)
+    yield picture | Line(python=_script(values), command=command)
+    predicted = {model: risks(values, model, grid) for model in models(values)}
+    yield _picture(values, grid, predicted)
+    predicted["two-step"] = risks(values, "two-step", grid, fine=True)
     if has_optimum(values):
-        known["optimal"] = risks(values, "optimal", grid)
-    yield _picture(values, grid, known, full=True)
+        predicted["optimal"] = risks(values, "optimal", grid)
+    yield _picture(values, grid, predicted, full=True)
 
 
-def _picture(values: Values, alphas: list[float], known: Any, full: bool = False) -> Line:
+def _picture(values: Values, alphas: list[float], predicted: Any, full: bool = False) -> Line:
     rows = [
         (model, alpha, value(risk, values), getattr(risk, "converged", True))
-        for model, of_model in known.items()
+        for model, of_model in predicted.items()
         for alpha, risk in zip(alphas, of_model, strict=True)
     ]
     curves = fig.model_curves(rows)
@@ -161,13 +166,6 @@ def _script(values: Values) -> str:
         optimum=_OPTIMUM.format(_OPTIMUM_POINTS) if has_optimum(values) else "",
         shown=f"recall(fpr={values['fpr']!r})" if recall else values["quantity"],
     )
-
-
-def _command(values: Values) -> str:
-    """Return the command for the end of attention's curve."""
-    names = ["alpha", "split"] + ["fpr"] * (values["quantity"] == "recall")
-    end = values | {"alpha": values["alpha_max"]}
-    return theory_command(values["quantity"], end, *names)
 
 
 def _figure(values: Values, traces: list[fig.Trace]) -> fig.Figure:

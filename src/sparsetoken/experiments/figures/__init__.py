@@ -35,6 +35,7 @@ SUMMARIES = {
     "attention-map": "attention weights on drawn sequences, after the two steps",
     "capacity": "separable fraction and training loss around the capacity, several dimensions",
     "hard-phase": "lengths and samples at which learning is impossible, hard, and easy",
+    "kinds": "test error and required signal against the number of kinds of signal",
     "learning-curves": "test error and training loss of three models and the optimum, by samples",
     "residual-error": "error in the limit of unlimited readout data against the query's cosine",
     "scaling": "required signal and test error against sequence length, six architectures",
@@ -48,47 +49,28 @@ Rows = Sequence[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a figure is made.
-
-    Parameters
-    ----------
-    name : str
-        What the figure is called.
-    title : str
-        The first sentence of its caption: what it tells.
-    panels : (int, int)
-        Rows and columns of panels.
-    data : callable
-        ``data(**settings)`` returns the sweep to compute, or rows where nothing is to be swept; its
-        defaults are the settings for a paper.
-    draw : callable
-        ``draw(rows, axes)`` draws on the panels, row by row, and returns the remarks of the
-        caption; it computes nothing.
-    quick : dict
-        The settings that differ for a look within a minute.
-    minutes : float
-        About how long the full settings take on two processors.
-    """
+    """How a figure is made."""
 
     name: str
     title: str
+    """What it tells: the first sentence of its caption."""
     panels: tuple[int, int]
+    """Rows and columns."""
     data: "Callable[..., Sweep | Rows]" = field(repr=False)
+    """Returns the sweep to compute, or rows; its defaults are the settings for a paper."""
     draw: "Drawing" = field(repr=False)
+    """Draws rows on the panels and returns the remarks of the caption; it computes nothing."""
     quick: dict[str, Any] = field(repr=False)
+    """The settings that differ for a look within a minute."""
     minutes: float = 1.0
-
-    @property
-    def full(self) -> dict[str, Any]:
-        """The settings for a paper."""
-        parameters = inspect.signature(self.data).parameters
-        return {name: parameter.default for name, parameter in parameters.items()}
+    """About how long the full settings take on two processors."""
 
     def settings(self, quick: bool = False, **changed: Any) -> dict[str, Any]:
         """Return the settings, some of them changed."""
-        for name in (*self.quick, *changed):
-            check_known(f"setting of {self.name}", name, self.full)
-        return self.full | (self.quick if quick else {}) | changed
+        full = {name: p.default for name, p in inspect.signature(self.data).parameters.items()}
+        for name in changed:
+            check_known(f"setting of {self.name}", name, full)
+        return full | (self.quick if quick else {}) | changed
 
 
 def figure(**recipe: Any) -> "Callable[[Drawing], Recipe]":
@@ -148,7 +130,7 @@ def figure_rows(
     >>> len(draw_figure("alignment", rows).axes)
     2
     """
-    from sparsetoken.experiments.execution import collect
+    from sparsetoken.experiments.store import collect
     from sparsetoken.experiments.sweep import Sweep
 
     recipe = get_recipe(name)
@@ -186,11 +168,9 @@ def draw_figure(
     from sparsetoken.plotting import caption, finish, new_figure, styled
 
     recipe = get_recipe(name)
-    if width is not None:
-        check_real("width", width, *WIDTHS)
-        width /= 25.4  # mm in an inch
-    with styled(width):
-        drawn, axes = new_figure(*recipe.panels)
+    inches = None if width is None else check_real("width", width, *WIDTHS) / 25.4
+    with styled():
+        drawn, axes = new_figure(*recipe.panels, width=inches)
         notes = recipe.draw(rows, list(axes.flat))
         caption(drawn, rows, recipe.title, notes)
         return finish(drawn, title=title, letters=letters)

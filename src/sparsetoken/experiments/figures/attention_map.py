@@ -11,7 +11,7 @@ from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS
 
 
-def weights(
+def draw_weights(
     *,
     n_tokens: int = 20,
     n_signal: int = 2,
@@ -23,7 +23,7 @@ def weights(
     random_state: int = 0,
 ) -> list[dict[str, Any]]:
     """Draw a query and as many positive as negative sequences; one row per token."""
-    drawn = draw_token_weights(
+    weights, carries_signal = draw_token_weights(
         SparseTokenProblem(n_tokens, n_signal, signal),
         round(alpha0 * dim),
         dim,
@@ -35,16 +35,16 @@ def weights(
     return [
         fixed
         | {"dim": dim, "label": 1 - index, "sequence": sequence, "token": token}
-        | {"carries_signal": bool(drawn.carries_signal[index, sequence, token])}
+        | {"carries_signal": bool(carries_signal[index, sequence, token])}
         | {"source": "simulation", "quantity": "weight", "value": float(weight)}
-        for (index, sequence, token), weight in np.ndenumerate(drawn.weights)
+        for (index, sequence, token), weight in np.ndenumerate(weights)
     ]
 
 
 @figure(
     title="Where the query looks after two steps",
     panels=(1, 2),
-    data=weights,
+    data=draw_weights,
     quick={"dim": 300},
 )
 def draw(rows: Rows, axes: Any) -> list[str]:
@@ -62,8 +62,8 @@ def draw(rows: Rows, axes: Any) -> list[str]:
         ax.plot(x, y, "o", ms=4, color=COLORS[1], markeredgecolor="white", markeredgewidth=0.7)
         ax.set(title=f"{kind} sequences", xlabel="token")
         for axis, count in zip((ax.yaxis, ax.xaxis), shape, strict=True):
-            numbers = [1, *range(5, count + 1, 5)]
-            axis.set_ticks([number - 0.5 for number in numbers], [str(n) for n in numbers])
+            numbers = range(0, count, 5)  # as everywhere, from 0
+            axis.set_ticks([number + 0.5 for number in numbers], [str(n) for n in numbers])
             axis.set_tick_params(length=0)
         ax.invert_yaxis()
         ax.spines[:].set_visible(True)

@@ -18,13 +18,13 @@ _QUERY: dict[str, Any] = {"cosine": 0.9, "sharpness": 1.0}
 
 def sweep(
     *,
-    ratios: list[float] = np.linspace(0.6, 1.4, 17).tolist(),
+    ratios: list[float] = np.linspace(0.7, 1.3, 13).tolist(),
     lines: list[float] = [
         *np.linspace(0.4, 0.8, 9),
         *np.linspace(0.82, 1.2, 20),
         *np.linspace(1.3, 1.6, 4),
     ],
-    dims: list[int] = [20, 50, 100],
+    dims: list[int] = [20, 40, 80],
     trials: int = 50,
 ) -> Sweep:
     """Return samples around each model's own capacity: ``ratios`` of it, and ``lines``."""
@@ -50,7 +50,7 @@ def _times(ratios: list[float], limit: float) -> list[float]:
     title="Below the capacity α* the training samples are separable",
     panels=(2, len(_MODELS)),
     data=sweep,
-    minutes=20,
+    minutes=4,
     quick={"ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5], "dims": [10, 20, 40], "trials": 20},
 )
 def draw(rows: Rows, axes: Any) -> list[str]:

@@ -2,7 +2,9 @@
 
 If the posterior mean of ξ has the squared length M, each sample adds E Σ a_l â_l to the posterior
 precision, where a is the signal of its tokens and â what the posterior expects of it. That is
-tabulated once for a problem, as a function of √M.
+tabulated once for a problem, as a function of √M. Of several kinds of signal, each sample teaches
+one direction, which it must be told from the others: a place is a pair of a token and a kind
+(section 19).
 """
 
 import math
@@ -28,7 +30,7 @@ _MOST_KNOTS = 400
 
 @dataclass(frozen=True, eq=False)
 class InformationCurve:
-    """What labelled and unlabelled samples add to the precision, per sample and dimension.
+    """What samples add to the precision of a direction, per sample and dimension.
 
     Both columns of each array: labelled, unlabelled.
     """
@@ -88,7 +90,7 @@ def information_curve(problem: Problem, n_points: int) -> InformationCurve:
             by_prior = masses * information(root)
             total[:, 0] += by_prior[..., 0] + by_prior[..., 1]
             total[:, 1] += by_prior[..., 2]
-        return total
+        return total / problem.n_kinds
 
     scale = max(kind.signal * math.sqrt(kind.n_signal) for kind in problem.kinds)
     smallest = min(0.2, 0.2 / max(scale, 1e-300))
@@ -117,7 +119,7 @@ def _information_of(group: LengthGroup, n_points: int) -> Callable[[float], Floa
     """Return the function of √M: for each batch (or for all) and prior, what a sample adds."""
     kinds, weights, priors = _positives(group)
     signals = np.array([kind.signal for kind in kinds])
-    n_tokens = kinds[0].n_tokens
+    n_tokens, n_kinds = kinds[0].n_tokens, kinds[0].n_kinds
     if len(kinds) == 1 and kinds[0].n_signal == n_tokens:  # as good as one token
         n_tokens, signals = 1, signals * math.sqrt(n_tokens)
     elif any(kind.n_signal > 1 for kind in kinds) or (len(kinds) > 1 and signals.max() > STRONGEST):
@@ -126,7 +128,7 @@ def _information_of(group: LengthGroup, n_points: int) -> Callable[[float], Floa
     @lru_cache(maxsize=1)  # for strong signals, which are all alike
     def exact(*strengths: float) -> Floats:
         information = single_token_information(
-            n_tokens, np.array(strengths), signals, weights, priors
+            n_tokens * n_kinds, np.array(strengths), signals, weights, priors
         )
         return information[np.newaxis]
 
@@ -145,8 +147,8 @@ class _Points:
 
     def __init__(self, group: LengthGroup, n_points: int) -> None:
         self.kinds, self.weights, self.priors = _positives(group)
-        in_place = any(kind.in_runs for kind in self.kinds)
-        n_points = min(n_points, max(256, _MOST_NUMBERS // self.kinds[0].n_tokens))
+        in_place = any(kind.grouped for kind in self.kinds)
+        n_points = min(n_points, max(256, _MOST_NUMBERS // self.kinds[0].n_pairs))
         each = max(n_points // len(self.kinds), min(n_points, 256))
         self.rows = [
             [
@@ -167,7 +169,8 @@ class _Points:
             logs, amounts = [], []
             for other, likelihood in zip(kinds, weights, strict=True):
                 strength = root * other.signal
-                log_mean, chances = weigh_places(strength * x, other.n_signal, other.contiguous)
+                places = other.n_signal, other.contiguous, other.n_kinds
+                log_mean, chances = weigh_places(strength * x, *places)
                 log_ratio = log_mean - 0.5 * other.n_signal * strength**2
                 logs.append(math.log(likelihood) + log_ratio)
                 amounts.append(other.signal * (chances * marked).sum(axis=1))

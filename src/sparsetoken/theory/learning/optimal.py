@@ -8,7 +8,7 @@ entropy ½(M + log(1 − M)) + ½ Σ α ∫ X dM.
 import math
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import ClassVar, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from scipy.optimize import brentq
@@ -48,19 +48,7 @@ class LearningSolution(Record):
     overlap: Estimate
     """M: the squared length of the posterior mean of the direction."""
     free_entropy: Estimate
-    """Log evidence per dimension; the larger of two solutions is the true one."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        alpha: float,
-        unlabelled: float,
-        overlap: Estimate,
-        free_entropy: Estimate,
-        n_points: int,
-    ) -> None:
-        vars(self).update(problem=problem, alpha=alpha, unlabelled=unlabelled, n_points=n_points)
-        vars(self).update(overlap=overlap, free_entropy=free_entropy)
+    """Log evidence per dimension and direction; the larger of two solutions is the true one."""
 
     @property
     def cosine(self) -> Estimate:
@@ -123,10 +111,6 @@ class Optimal(LearningSolution):
     """What the quick iteration reaches that begins without knowledge."""
     informed: LearningSolution
     """What it would reach if it began at the truth."""
-
-    def __init__(self, solutions: list[LearningSolution]) -> None:
-        vars(self).update(vars(max(solutions, key=lambda solution: solution.free_entropy)))
-        vars(self).update(from_nothing=solutions[0], informed=solutions[-1])
 
     @property
     def hard(self) -> bool:
@@ -208,7 +192,10 @@ def optimal(
     curve = []
     for value in as_list(alpha):
         labelled = check_within("alpha", value, 0.0, _MOST_SAMPLES, math.inf)
-        curve.append(Optimal(stable_solutions(problem, labelled, unlabelled, n_points)))
+        solutions = stable_solutions(problem, labelled, unlabelled, n_points)
+        best = max(solutions, key=lambda solution: solution.free_entropy)
+        ends: dict[str, Any] = {"from_nothing": solutions[0], "informed": solutions[-1]}
+        curve.append(Optimal(**vars(best), **ends))
     return curve if is_several(alpha) else curve[0]
 
 
@@ -233,9 +220,9 @@ def stable_solutions(
             problem,
             alpha,
             unlabelled,
+            n_points,
             _with_bar(information, samples, overlap),
             _free_entropy(information, samples, overlap),
-            n_points,
         )
         for overlap in overlaps
     ]

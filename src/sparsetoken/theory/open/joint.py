@@ -109,7 +109,11 @@ def joint_risk(
     >>> j.stable, round(j.test_error, 3), round(j.train_loss, 3)
     (True, 0.137, 0.249)
     """
-    check_problem(problem)
+    if check_problem(problem).n_kinds > 1:
+        raise ValueError(
+            f"n_kinds must be 1 for joint_risk, got {problem.n_kinds}: at the minimum one query "
+            "may side with one kind of signal, which the theory does not follow"
+        )
     alpha = check_real("alpha", alpha, low=0.0, above=True)
     ridges = np.array(
         [

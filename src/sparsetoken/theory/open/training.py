@@ -38,7 +38,8 @@ def training(
     """Predict gradient descent on query, readout and bias together, step by step.
 
     All parameters start at zero, and each step moves all of them along the gradient of the mean
-    loss. The prediction is exact in the limit of many dimensions.
+    loss. The prediction is exact in the limit of many dimensions. Of several kinds of signal the
+    query learns the mean direction; in few dimensions it may in time side with one of them.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def training(
     >>> float(t.cosine[-1].round(6)), round(st.theory.alignment(problem, alpha=2.0).cosine, 6)
     (0.793276, 0.793276)
     """
-    check_problem(problem)
+    problem = check_problem(problem).seen_by_one_query()
     check_choice("batches", batches, _BATCHES)
     schedule = Schedule.make(steps, alpha, reg, beta, lr_query, lr_readout, lr_bias)
     if batches == "reused":

@@ -228,7 +228,7 @@ def _best_ridge(
 
     The first batch of points suffices: the error is flat around the best ridge.
     """
-    coarse = law.first_batch if law.batches > 1 else law
+    coarse = law.batch(0)
     resolution = RESOLUTION / 2 if law.batches > 1 else math.inf
     variance = coarse.points.average(coarse.points.scale**2)
     unit = variance / model.ridge(problem, 1.0)  # a ridge of as much as a feature varies

@@ -20,7 +20,12 @@ import numpy as np
 from sparsetoken._types import Floats
 from sparsetoken.law import Readout
 from sparsetoken.theory.envelope_averages import Moments
-from sparsetoken.theory.readout.saddle import Derivatives, ReadoutObjective, evaluate
+from sparsetoken.theory.readout.saddle import (
+    Derivatives,
+    ReadoutObjective,
+    evaluate,
+    gradient_size,
+)
 
 LARGEST = 1e100  # entry of a step: a method that asks for more has lost its way
 _MOST_PASSES = 150
@@ -121,10 +126,7 @@ def newton(
 
 def _stationary(objective: ReadoutObjective, done: Derivatives, moments: Moments) -> bool:
     """Whether the conditions hold relative to the size of their terms, at a sensible value."""
-    p = objective.points
-    slope = math.sqrt(float(np.mean(moments.hh)))
-    noise = float(np.mean(p.scale**2))  # what a readout off the query collects in any case
-    sizes = np.sqrt(np.maximum(np.diag(done.metric), noise)) * slope + 1e-300
+    sizes = gradient_size(objective, done, moments)
     at_rest = bool(np.all(np.abs(done.gradient) <= 1e-3 * sizes)) and abs(done.excess) < 1e-3
     return at_rest and _sensible(objective, done.value)
 
@@ -145,7 +147,7 @@ def descend(
     bound = objective.largest_log_chi
     readout = start or _default_start(objective)
     readout = readout._replace(log_chi=min(readout.log_chi, bound))
-    readout, done, moments, passes = _fit_step(objective, readout)
+    readout, done, moments, passes = _fit_chi(objective, readout)
     current = _eliminate(done, readout, bound)
     damping = helped = 0.0
     while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(objective, current.value):
@@ -167,7 +169,7 @@ def descend(
             return Saddle(
                 target, value, float(current.hessian[2, 2]), moments, objective.smoothing, fine
             )
-        trial, trial_done, trial_moments, used = _fit_step(objective, target)
+        trial, trial_done, trial_moments, used = _fit_chi(objective, target)
         passes += used
         proposed = _eliminate(trial_done, trial, bound)
         drop = current.value - proposed.value
@@ -263,14 +265,14 @@ def solve_scaled(matrix: Floats, vector: Floats) -> Floats:
 
 def _eliminate(done: Derivatives, readout: Readout, bound: float) -> _Reduced:
     """Maximize over log χ to second order, unless it sits at its bound."""
-    at_bound = readout.log_chi >= bound and done.step_gradient >= 0
-    if at_bound or done.step_hessian >= 0:
+    at_bound = readout.log_chi >= bound and done.chi_gradient >= 0
+    if at_bound or done.chi_hessian >= 0:
         zero = np.zeros_like(done.gradient)
         return _Reduced(done.value, done.gradient, done.hessian, 0.0, zero)
-    move = -done.step_gradient / done.step_hessian
-    reaction = -done.cross / done.step_hessian
+    move = -done.chi_gradient / done.chi_hessian
+    reaction = -done.cross / done.chi_hessian
     return _Reduced(
-        done.value + 0.5 * move * done.step_gradient,
+        done.value + 0.5 * move * done.chi_gradient,
         done.gradient + done.cross * move,
         done.hessian + done.cross[:, np.newaxis] * reaction,
         move,
@@ -307,7 +309,7 @@ def _constant(objective: ReadoutObjective) -> tuple[float, float]:
     return bias, max(math.sqrt(sum(squares)), 1e-3)
 
 
-def _fit_step(
+def _fit_chi(
     objective: ReadoutObjective, readout: Readout
 ) -> tuple[Readout, Derivatives, Moments, int]:
     """Bring χ close enough to its maximizer for a second-order correction to do the rest."""

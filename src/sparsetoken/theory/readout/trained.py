@@ -15,6 +15,7 @@ from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
 from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
 from sparsetoken.problem import Problem, check_problem
+from sparsetoken.theory.envelope_averages import Moments
 from sparsetoken.theory.features import FeatureModel
 from sparsetoken.theory.readout.saddle import ReadoutObjective, assemble, is_stationary
 from sparsetoken.theory.readout.solver import LARGEST, Saddle, fits_perfectly, solve, solve_scaled
@@ -25,7 +26,7 @@ _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point h
 _FAR = 10.0  # error bars between the first batch's solution and that of all points
 
 
-class Risk(Performance):
+class Risk(Performance, kw_only=True):
     """Performance of a trained classifier in the high-dimensional limit.
 
     ``test_error``, ``train_loss``, ``train_error``, ``test_loss`` and ``auc`` are floats with
@@ -50,21 +51,6 @@ class Risk(Performance):
     """The readout for the first batch of points, and for all: a start for the next point."""
     _smoothing: float
     """What was left of the smoothing of a loss with kinks, where hardly anything is learned."""
-
-    def __init__(
-        self,
-        tested: Performance,
-        problem: Problem,
-        model: FeatureModel,
-        alpha: float,
-        reg: float,
-        train_loss: Estimate,
-        path: tuple[Readout, Readout],
-        smoothing: float,
-    ) -> None:
-        vars(self).update(vars(tested), problem=problem, model=model, alpha=alpha, reg=reg)
-        vars(self).update(train_loss=train_loss, converged=train_loss.converged)
-        vars(self).update(_path=path, _smoothing=smoothing)
 
     @property
     def cosine(self) -> float:
@@ -209,16 +195,27 @@ def solve_point(
     x = saddle.readout
     converged = converged and not any_bias(saddle, loss) and not _held_by_few(law, saddle)
     moves = _batch_moves(law, objective, saddle)
-    window_law = partial(model.window_law, problem, problem)
-    tested = Performance(law, x, loss, moves, converged, window_law=window_law)
-    converged = converged and _agrees(tested, coarse)
-    train_loss = _train_loss(law, saddle, ridge, moves, converged)
-    return Risk(tested, problem, model, alpha, reg, train_loss, (coarse, x), saddle.smoothing)
+    converged = converged and _agrees(Performance(law, x, loss, moves), coarse)
+    return Risk(
+        law,
+        x,
+        loss,
+        moves,
+        converged,
+        window_law=partial(model.window_law, problem, problem),
+        problem=problem,
+        model=model,
+        alpha=alpha,
+        reg=reg,
+        train_loss=_train_loss(law, saddle, ridge, moves, converged),
+        _path=(coarse, x),
+        _smoothing=saddle.smoothing,
+    )
 
 
 def _agrees(tested: Performance, coarse: Readout) -> bool:
     """Whether the first batch's solution agrees with the full one within its error bars."""
-    batches, first = tested.law.batches, tested.law.first_batch
+    batches, first = tested.law.batches, tested.law.batch(0)
     if batches == 1:
         return True
     fine, other = (tested._error(first, x) for x in (tested.readout, coarse))
@@ -293,9 +290,7 @@ def _solve_law(
         saddle = solve(objective._replace(resolution=math.inf), before and before[1])
         first = saddle.readout
     else:
-        coarse = objective._replace(
-            points=law.first_batch.points, resolution=objective.resolution / 2
-        )
+        coarse = objective._replace(points=law.batch(0).points, resolution=objective.resolution / 2)
         begun = solve(coarse, before and before[0], 1e-6)
         first = start = begun.readout
         if before is not None:
@@ -317,12 +312,11 @@ def _batch_moves(law: FeatureLaw, objective: ReadoutObjective, saddle: Saddle) -
     """
     if law.batches == 1:
         return np.zeros((1, 4))
-    systems = [
-        assemble(
-            objective, saddle.readout, saddle.moments, law.rows(batch), float(law.batches)
-        ).system
-        for batch in range(law.batches)
-    ]
+    systems = []
+    for batch in range(law.batches):
+        moments = Moments(*(moment[law.rows(batch)] for moment in saddle.moments))
+        part = objective._replace(points=law.batch(batch).points)
+        systems.append(assemble(part, saddle.readout, moments).system)
     matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))
     gradients -= gradients.mean(axis=0)
     others = (matrices.sum(axis=0) - matrices) / (law.batches - 1)
