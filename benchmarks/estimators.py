@@ -1,12 +1,14 @@
 """The estimators against the cost of reading their data, and against scikit-learn."""
 
 import importlib.util
+import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
 from benchmarks.bag_networks import EmbeddedABMIL
@@ -41,6 +43,8 @@ def rows() -> Iterator[Row]:
             yield at_least("torchmil's ABMIL, 50 epochs: time / attention's", peer / took, 12.0)
     yield _stream(few, labels)
     yield from _large()
+    yield from _wide(500, 50, 2048, 12.0)
+    yield from _wide(2000, 100, 4096, 600.0)
     yield from _scaling(X, y)
     for dtype in (np.float64, np.float32):
         yield _gradient(dtype)
@@ -97,6 +101,27 @@ def _large() -> Iterator[Row]:
     )
     peak = peak_bytes(fit) / X.nbytes
     yield at_most("attention, 2 million tokens: memory beyond the data / data", peak, 0.3)
+
+
+def _wide(n: int, length: int, dim: int, bound: float) -> Iterator[Row]:
+    """Tokens as wide as those of language models, one of each positive shifted."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n + 400) % 2
+    X = rng.standard_normal((n, length, dim), dtype=np.float32)
+    unseen = rng.standard_normal((400, length, dim), dtype=np.float32)
+    shift = 7.0 * rng.standard_normal(dim, dtype=np.float32) / np.sqrt(dim, dtype=np.float32)
+    X[y[:n] == 1, 0] += shift
+    unseen[y[n:] == 1, 0] += shift
+    for model in (AttentionClassifier, SparseTokenClassifier):
+        clf = model(random_state=0)
+        start = time.process_time()
+        peak = peak_bytes(partial(clf.fit, X, y[:n])) / X.nbytes
+        took = time.process_time() - start
+        name = f"{model.__name__}, {n} × {length} × {dim} in float32"
+        yield at_most(name, took, bound, "s")
+        yield at_most(f"{name}: memory beyond the data / data", peak, 1.0 if n < 1000 else 0.5)
+        auc = float(roc_auc_score(y[n:], clf.decision_function(unseen)))
+        yield at_least(f"{name}: AUC of new sequences", auc, 0.998, "")
 
 
 def _gradient(dtype: Any) -> Row:

@@ -48,7 +48,7 @@ def hits(model: Any, bags: Sequences, marks: list[Marks]) -> list[tuple[float, .
     rows: list[tuple[float, ...]] = []
     explained = model.explain(bags, top=int(bags.lengths.max()))
     for one, marked in zip(explained, marks, strict=True):
-        sign = 1.0 if one.label == model.classes_[1] else -1.0
+        sign = 1.0 if one.speaks_for == model.classes_[1] else -1.0
         strongest = one.tokens[np.argsort(-sign * one.contributions, kind="stable")]
         recall = marked[strongest[:3]].sum() / min(3, marked.sum())
         rows.append((marked[strongest[0]], recall, marked[one.tokens[0]], marked.mean()))

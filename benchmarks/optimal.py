@@ -2,28 +2,38 @@
 
 ``python -m benchmarks.optimal`` prints the rows; ``... random [SETTINGS] [SEED]`` looks for a
 learner that does better than the optimum; ``... learners [PROBLEMS] [SEED]`` sets our classifiers
-beside it, and ``... sizes`` does so by the number of samples; ``... runs`` compares with the closed
-form of the published benchmark "shifted mean" (arXiv 2510.25759): bags of 15 to 45 instances, a run
-of which is shifted.
+beside it; ``... peers [PICTURE]`` asks how far others are from it, on twelve problems; ``... runs``
+compares with the closed form of the published benchmark "shifted mean" (arXiv 2510.25759): bags of
+15 to 45 instances, a run of which is shifted.
 """
 
+import importlib.util
 import math
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegressionCV
 
-from benchmarks.report import Row, at_most, cpu_seconds, print_rows
+from benchmarks.bag_networks import AttentionProbe, EmbeddedABMIL
+from benchmarks.bag_peers import Embedded, InstanceMachine, Statistics
+from benchmarks.report import Row, Table, at_most, cpu_seconds, print_rows
 from sparsetoken import (
+    AttentionClassifier,
     BayesAttentionClassifier,
     Population,
+    Sequences,
     SparseTokenClassifier,
     SparseTokenProblem,
+    TwoStepAttentionClassifier,
 )
+from sparsetoken.plotting import COLUMN, new_figure, plain_log, save_picture, styled
 from sparsetoken.theory import (
     joint_risk,
     optimal,
@@ -33,12 +43,34 @@ from sparsetoken.theory import (
     two_step_risk,
 )
 from sparsetoken.theory.token_scores import log_likelihood_ratio
+from sparsetoken.vocabulary import COLORS
 
 LENGTHS = (1, 10, 5000, 100_000)
-LEARNERS = {
+
+
+def logistic_by_folds() -> Any:
+    """Return a logistic regression, its ridge chosen by the loss: an AUC may want no threshold."""
+    how = {"cv": 5, "scoring": "neg_log_loss", "max_iter": 5000}
+    return LogisticRegressionCV(**how, l1_ratios=(0.0,), use_legacy_attributes=False)
+
+
+Learners = dict[str, Callable[[], Any]]
+LEARNERS: Learners = {
     "bayes": lambda: BayesAttentionClassifier(random_state=0),
     "sparsetoken": lambda: SparseTokenClassifier(random_state=0, n_trees=100),
 }
+PEERS: Learners = {
+    "mean token, logistic": lambda: Embedded(logistic_by_folds()),
+    "extra trees on statistics": lambda: Statistics(ExtraTreesClassifier(500, random_state=0)),
+    "MI-SVM, linear": lambda: InstanceMachine("linear", 0.01),
+    "two-step, published protocol": lambda: TwoStepAttentionClassifier(random_state=0),
+    "ABMIL (torchmil)": EmbeddedABMIL,
+    "attention probe (torch)": AttentionProbe,
+    "AttentionClassifier": lambda: AttentionClassifier(random_state=0),
+    "SparseTokenClassifier": lambda: SparseTokenClassifier(random_state=0),
+    "BayesAttentionClassifier": lambda: BayesAttentionClassifier(random_state=0),
+}
+DIM, DRAWS = 40, 2  # of the problems for peers
 
 
 def rows() -> Iterator[Row]:
@@ -124,9 +156,11 @@ def random_settings(count: int, seed: int = 0) -> None:
     print({name: round(ratio, 4) for name, ratio in closest.items()}, "least error / optimum")
 
 
-def _errors(problem: Any, n_samples: int, dim: int, draws: int) -> dict[str, list[float]]:
+def _errors(
+    problem: Any, n_samples: int, dim: int, draws: int, learners: Learners = LEARNERS
+) -> dict[str, list[float]]:
     """Return test errors of classifiers, told nothing but the samples."""
-    found: dict[str, list[float]] = {name: [] for name in LEARNERS}
+    found: dict[str, list[float]] = {name: [] for name in learners}
     n_new = int(np.clip(2e7 / (problem.n_tokens * dim), 500, 4000))
     for draw in range(draws):
         X, y, truth = problem.sample(n_samples, dim, random_state=1000 + draw, return_truth=True)
@@ -135,9 +169,60 @@ def _errors(problem: Any, n_samples: int, dim: int, draws: int) -> dict[str, lis
         )
         if min(np.bincount(y, minlength=2)) < 3:
             continue
-        for name, learner in LEARNERS.items():
-            found[name].append(1.0 - learner().fit(X, y).score(new, labels))
+        train, test = Sequences.from_list(list(X)), Sequences.from_list(list(new))
+        for name, learner in learners.items():
+            scores = learner().fit(train, y).decision_function(test)
+            found[name].append(float(np.mean((scores > 0) != labels)))
     return found
+
+
+def peers(picture: str | None = None) -> None:
+    """Divide everybody's error by the optimum, on problems from few tokens to many."""
+    learners = dict(PEERS)
+    for name, needs in (("attention probe (torch)", "torch"), ("ABMIL (torchmil)", "torchmil")):
+        if importlib.util.find_spec(needs) is None:
+            print(f"{name}: skipped, {needs} is not installed")
+            del learners[name]
+    ratios: dict[str, list[float]] = {name: [] for name in learners}
+    columns = ("L:3d", "R:2d", "signal:5.2f", "samples:5d", "optimum:7.4f")
+    table = Table(*columns, *(f"{name}:5.2f" for name in learners))
+    for n_tokens, n_signal, n_samples in product((5, 15, 40), (1, 3), (60, 200)):
+        signal = math.sqrt((2.0 * math.log(n_tokens) + 10.0) / n_signal)
+        problem = SparseTokenProblem(n_tokens, n_signal, signal)
+        floor = float(optimal(problem, n_samples / DIM).test_error)
+        for name, errors in _errors(problem, n_samples, DIM, DRAWS, learners).items():
+            ratios[name].append(float(np.mean(errors)) / floor)
+        last = [values[-1] for values in ratios.values()]
+        table.add(n_tokens, n_signal, signal, n_samples, floor, *last)
+    for name, values in ratios.items():
+        print(f"{name:<30} median {np.median(values):5.2f}, worst {max(values):5.2f}")
+    if picture:
+        draw_peers(ratios, picture)
+
+
+def draw_peers(ratios: dict[str, list[float]], picture: str) -> None:
+    """Draw each problem as a point, and the median of each learner as a line."""
+    with styled():
+        figure, ((axes,),) = new_figure(1, 1, width=1.5 * COLUMN, height=2.6)
+        for row, (name, values) in enumerate(ratios.items()):
+            color = COLORS[0] if name.endswith("Classifier") else "0.45"
+            axes.plot(values, np.full(len(values), row), "o", color=color, alpha=0.5, ms=3.5)
+            axes.plot([np.median(values)] * 2, [row - 0.35, row + 0.35], color=color, lw=2.0)
+            axes.text(
+                1.01,
+                row,
+                f"{np.median(values):.2f}",
+                transform=axes.get_yaxis_transform(),
+                va="center",
+            )
+        axes.axvline(1.0, color="black", lw=0.8)
+        axes.set_xscale("log")
+        plain_log(axes.xaxis)
+        axes.set_yticks(range(len(ratios)), list(ratios))
+        axes.invert_yaxis()
+        axes.set_xlabel("test error / error of the best possible learner")
+        axes.text(1.01, -1.0, "median", transform=axes.get_yaxis_transform(), va="center")
+    save_picture(figure, picture)
 
 
 def learners(n_problems: int = 30, seed: int = 2026) -> None:
@@ -167,16 +252,6 @@ def learners(n_problems: int = 30, seed: int = 2026) -> None:
             line += f" | {name} {np.mean(values):.4f} ± {bar:.4f}{above}"
         print(line, flush=True)
     print("median ratio:", {name: round(float(np.median(r)), 3) for name, r in ratios.items()})
-
-
-def sizes() -> None:
-    """Set classifiers beside the optimum by the number of samples."""
-    for problem in (SparseTokenProblem(20, 1, 6.0), SparseTokenProblem(20, 3, 3.0)):
-        for n_samples in (20, 40, 80, 160, 320):
-            floor = float(optimal(problem, n_samples / 60).test_error)
-            errors = _errors(problem, n_samples, 60, 8)
-            means = [f"{name} {np.mean(values):.4f}" for name, values in errors.items()]
-            print(f"{problem.n_signal} of 20, {n_samples:3d} samples: {floor:.4f} |", *means)
 
 
 def shifted_mean(n_bags: int = 20_000) -> None:
@@ -212,13 +287,13 @@ def shifted_mean(n_bags: int = 20_000) -> None:
 
 if __name__ == "__main__":
     topic, *given = sys.argv[1:] or ["rows"]
-    numbers = [int(value) for value in given]
-    if topic == "random":
+    numbers = [int(value) for value in given if value.isdecimal()]
+    if topic == "peers":
+        peers(*given)
+    elif topic == "random":
         random_settings(*(numbers or [500]))
     elif topic == "learners":
         learners(*(numbers or [30]))
-    elif topic == "sizes":
-        sizes()
     elif topic == "runs":
         shifted_mean()
     else:

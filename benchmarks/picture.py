@@ -6,19 +6,20 @@ probes of a real transformer do; on the right the best possible learner, ours an
 protocol on samples of the model.
 """
 
-import json
 import sys
-from collections import defaultdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from benchmarks.activations import LAYER, Texts
+from benchmarks.activations import LAYER, Texts, read_store
+from benchmarks.report import Kept
 from sparsetoken import AttentionClassifier, SparseTokenClassifier, SparseTokenProblem
 from sparsetoken.models import look
-from sparsetoken.plotting import new_figure, plain_log, save_picture, styled
+from sparsetoken.plotting import COLUMN, Picture, plain_log, save_picture, styled
 from sparsetoken.theory import optimal, two_step_risk
 from sparsetoken.vocabulary import COLORS, MARKERS
 
@@ -28,11 +29,13 @@ BARS = (
     "attention probe",
     "attention probe, 8 heads",
     "MultiMax, 8 heads",
+    "rolling means, 8 heads",
     "AttentionClassifier",
     "SparseTokenClassifier",
 )
 PROBLEM = SparseTokenProblem(n_tokens=20, signal=6.0)
 DIM, DRAWS = 100, 8
+SIZE, LINE = 7.0, 48  # of the comment: points, characters
 
 
 def draw_words(axes: Axes, texts: Texts, number: int, table: pd.DataFrame) -> None:
@@ -48,47 +51,50 @@ def draw_words(axes: Axes, texts: Texts, number: int, table: pd.DataFrame) -> No
         inside = [low <= a < start for a, _ in texts.spans[number]]
         pieces.append((word, float(weights[inside].sum())))
     axes.axis("off")
-    place, line, width = 0.0, 0, 45
-    most = max(weight for _, weight in pieces)
+    place, line, most = 0, 0, max(weight for _, weight in pieces)
     for word, weight in pieces:
-        if place + len(word) > width:
-            place, line = 0.0, line + 1
-        axes.text(
-            place / width,
-            0.9 - 0.3 * line,
+        if place + len(word) > LINE:
+            place, line = 0, line + 1
+        ground = {"facecolor": COLORS[0], "alpha": 0.8 * weight / most, "edgecolor": "none"}
+        written = axes.annotate(
             word,
+            (0.02, 1.0),
+            xytext=(0.602 * SIZE * place, -3.2 * SIZE - 1.8 * SIZE * line),
+            xycoords=("figure fraction", "axes fraction"),
+            textcoords="offset points",
             family="monospace",
-            bbox={
-                "facecolor": COLORS[0],
-                "alpha": 0.8 * weight / most,
-                "edgecolor": "none",
-                "pad": 1.5,
-            },
+            size=SIZE,
+            bbox=ground | {"pad": 1.2},
         )
+        written.set_in_layout(False)
         place += len(word) + 1
-    axes.set_title("weight of each word of a comment judged toxic", loc="left")
+    title = axes.annotate(
+        "A comment that the probe has not seen: weight of each word",
+        (0.02, 1.0),
+        xytext=(0, -1.0 * SIZE),
+        xycoords=("figure fraction", "axes fraction"),
+        textcoords="offset points",
+    )
+    title.set_in_layout(False)
 
 
 def draw_bars(axes: Axes, store: Path) -> None:
     """Draw the area under the curve of each method, and how often it points at marked words."""
-    found = defaultdict(list)
-    for line in store.read_text().splitlines():
-        key, (_, auc, _, hit, _) = json.loads(line)
-        question, method = json.loads(key)
-        if question.startswith("all"):
-            found[method].append((auc, hit))
-    means = np.array([np.mean(found[method], axis=0) for method in BARS])
+    found = read_store(Kept(store))
+    means = np.array([found["all", method][[1, 3]] for method in BARS])
     rows = np.arange(len(BARS))
-    axes.barh(rows - 0.19, means[:, 0], 0.36, color=COLORS[0], label="AUC")
-    axes.barh(rows + 0.19, means[:, 1], 0.36, color=COLORS[1], label="strongest token was marked")
-    for row, pair in enumerate(means):
-        for shift, value in zip((-0.19, 0.19), pair, strict=True):
+    labels = ("AUC", "strongest token was marked")
+    for values, shift, color, label in zip(means.T, (-0.19, 0.19), COLORS, labels, strict=False):
+        axes.barh(rows + shift, values, 0.36, color=color, label=label)
+        for row, value in enumerate(values):
             if np.isfinite(value):
-                axes.text(value + 0.01, row + shift, f"{value:.2f}", va="center", size=6)
+                axes.text(value + 0.01, row + shift, f"{value:.2f}", va="center", size=5.5)
     axes.set_yticks(rows, BARS)
-    axes.set_xlim(0.0, 1.0)
+    for tick, method in zip(axes.get_yticklabels(), BARS, strict=True):
+        tick.set_fontweight("bold" if method.endswith("Classifier") else "normal")
+    axes.set(xlim=(0.0, 1.0), xlabel=f"layer {LAYER} of a transformer, comments kept aside")
     axes.invert_yaxis()
-    axes.legend(loc="upper center", bbox_to_anchor=(0.3, -0.12), ncols=2, columnspacing=1.0)
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.05, 0.98), ncols=2, columnspacing=1.0)
 
 
 def fitted_errors(n_samples: int) -> list[float]:
@@ -102,7 +108,8 @@ def fitted_errors(n_samples: int) -> list[float]:
     return errors
 
 
-def draw_learners(axes: Axes) -> None:
+def draw_learners(axes: Axes, store: Kept) -> None:
+    """Draw the optimum, the classifier's measured errors and the published protocol."""
     line, points = np.geomspace(0.4, 8.0, 40), [0.5, 1.0, 2.0, 4.0, 8.0]
     best = look("optimal")
     errors = [
@@ -110,7 +117,8 @@ def draw_learners(axes: Axes) -> None:
         for a in line.tolist()
     ]
     axes.plot(line, errors, color=COLORS[3], label="published two-step protocol (theory)")
-    found = np.array([fitted_errors(round(alpha * DIM)) for alpha in points])
+    sizes = [round(alpha * DIM) for alpha in points]
+    found = np.array([store.get(f"{n} samples", partial(fitted_errors, n)) for n in sizes])
     bars = found.std(axis=1, ddof=1) / np.sqrt(DRAWS)
     axes.errorbar(
         points,
@@ -126,9 +134,10 @@ def draw_learners(axes: Axes) -> None:
     axes.set_yscale("log")
     plain_log(axes.xaxis)
     plain_log(axes.yaxis)
+    axes.set_title("One of 20 tokens carries a weak signal")
     axes.set_xlabel("samples per dimension")
     axes.set_ylabel("test error")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    axes.legend(loc="upper right")
 
 
 def main(path: str, store: str, picture: str = "docs/_static/readme.png") -> None:
@@ -136,11 +145,12 @@ def main(path: str, store: str, picture: str = "docs/_static/readme.png") -> Non
     texts = Texts(table)
     number = int(np.flatnonzero(table["text"].str.startswith(COMMENT))[0])
     with styled():
-        figure, axes = new_figure(1, 2, height=3.1)
-        axes[0, 0].axis("off")
-        draw_words(axes[0, 0].inset_axes((-0.1, 0.78, 1.1, 0.22)), texts, number, table)
-        draw_bars(axes[0, 0].inset_axes((0.42, 0.0, 0.58, 0.7)), Path(store))
-        draw_learners(axes[0, 1])
+        figure = Picture(figsize=(2 * COLUMN, 3.1), layout="constrained")
+        panels: Any = [["words", "curves"], ["bars", "curves"]]
+        axes = figure.subplot_mosaic(panels, height_ratios=(1, 4))
+        draw_words(axes["words"], texts, number, table)
+        draw_bars(axes["bars"], Path(store))
+        draw_learners(axes["curves"], Kept(Path(store).with_suffix(".curve.jsonl")))
     save_picture(figure, picture)
 
 

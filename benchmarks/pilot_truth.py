@@ -6,6 +6,9 @@ fresh samples or by held-out ones. Real sets are smaller than four times the lar
 the largest size is 0.9 of the set. Everything computed is kept in FILE, a line of JSON each; run
 again to continue. FOLDER has the sets of ``bags``; those that are missing are left out.
 
+With ``--tables`` the families are ten ordinary tables, stored and made by scikit-learn, the
+classifiers six of its learners, the pilots of 60 to 150 rows. Nothing was chosen on these.
+
 The prior was chosen on the other families, with the quick classifier. Those of ``FRESH`` were
 written later, to judge whether a prior of steeper curves suits the default classifier better. It
 did not, so the prior stayed as it was.
@@ -24,9 +27,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr, ndtri
+from sklearn import datasets
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_digits
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.bags import STORED as STORED_SETS
 from benchmarks.bags import stored_bags
@@ -41,6 +53,7 @@ Drawn = tuple[Sequences, Labels]
 FRESH = ("sevens", "either", "scales", "words", "strong", "weak", "lengths", "unequal")
 DIM = 30
 PILOTS = (40, 80, 120)
+ROWS_OF_PILOTS = (60, 100, 150)
 REPEATS = 8
 TRUTHS = 24
 LEAST = 1e-3  # what a true error below counts as
@@ -126,6 +139,46 @@ class Needle:
                 bag[rng.integers(length)] = rare[i // 2]
             bags.append(bag)
         return Sequences.from_list(bags), y
+
+
+class Rows:
+    """A table, a row a sample: pilots are parts of it, the truth is tested on what is left."""
+
+    def __init__(self, X: Any, y: Any) -> None:
+        self.X, self.y = X, y
+        self.most = int(0.9 * len(y))
+
+    def split(self, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return ``n`` rows to train on, and others to test on."""
+        train, test = train_test_split(
+            np.arange(len(self.y)), train_size=n, stratify=self.y,
+            random_state=int(rng.integers(2**31)),
+        )  # fmt: skip
+        return (self.X[train], self.y[train]), (self.X[test], self.y[test])
+
+    def pilot(self, n: int, rng: np.random.Generator) -> Any:
+        """Return ``n`` rows."""
+        return self.split(n, rng)[0]
+
+
+def tables() -> dict[str, Any]:
+    """Return ten tables: four that scikit-learn has, and six that it makes."""
+    made: dict[str, tuple[Any, Any]] = {
+        "sparse": datasets.make_classification(3000, 40, n_informative=5, random_state=1),
+        "noisy": datasets.make_classification(3000, 20, flip_y=0.2, random_state=2),
+        "three": datasets.make_classification(
+            3000, 15, n_informative=6, n_classes=3, random_state=3
+        ),
+        "moons": datasets.make_moons(3000, noise=0.25, random_state=4),
+        "hastie": datasets.make_hastie_10_2(3000, random_state=5),
+        "rare": datasets.make_classification(
+            3000, 12, n_informative=4, weights=[0.85], random_state=6
+        ),
+    }
+    loaders = {name: getattr(datasets, f"load_{name}") for name in ("digits", "wine", "iris")}
+    stored = {name: load(return_X_y=True) for name, load in loaders.items()}
+    stored["cancer"] = load_breast_cancer(return_X_y=True)
+    return {name: Rows(*table) for name, table in (stored | made).items()}
 
 
 def noise(n: int, length: int, rng: np.random.Generator) -> Any:
@@ -346,6 +399,17 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "trees": Trees,
     "default": lambda: SparseTokenClassifier(random_state=0),
 }
+LEARNERS: dict[str, Callable[[], Any]] = {
+    "logistic": lambda: make_pipeline(
+        StandardScaler(), GridSearchCV(LogisticRegression(max_iter=500), {"C": [0.01, 1.0]}, cv=2)
+    ),
+    "neighbors": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(5)),
+    "forest": lambda: RandomForestClassifier(50, random_state=0),
+    "bayes": GaussianNB,
+    "kernel": lambda: make_pipeline(StandardScaler(), SVC()),
+    "tree": lambda: DecisionTreeClassifier(random_state=0),
+}
+ESTIMATORS |= LEARNERS
 
 
 # --- what is computed ---------------------------------------------------------------------------
@@ -378,7 +442,7 @@ def targets(n: int, most: int) -> list[int]:
 
 
 def cells(
-    by_name: dict[str, Any], estimator: str, pilots: list[int], repeats: int, truths: int
+    by_name: dict[str, Any], estimator: str, pilots: Any, repeats: int, truths: int
 ) -> Iterator[tuple[Any, ...]]:
     """Yield what to compute, a pilot of each family first; so an early stop leaves no gap."""
     sizes = {
@@ -473,15 +537,16 @@ def line(title: str, rows: list[Prediction]) -> str:
     )
 
 
-def report(path: Path, estimator: str) -> None:
+def report(path: Path, estimators: list[str]) -> None:
     errors: dict[tuple[str, int], list[float]] = defaultdict(list)
     pilots: dict[tuple[Any, ...], CurvePoints] = {}
     for text in path.open():
         row = json.loads(text)
         kind, used, name, n, index = row.pop("key")
-        if used == estimator and kind == "truth":
+        name = f"{name}, {used}" if len(estimators) > 1 else name
+        if used in estimators and kind == "truth":
             errors[name, n].append(row["error"])
-        elif used == estimator:
+        elif used in estimators:
             arrays: Any = {k: np.array(v) if isinstance(v, list) else v for k, v in row.items()}
             metrics = (ERROR, get_metric("auc"))[: len(arrays["errors"])]
             pilots[name, n, index] = CurvePoints(metrics=metrics, prior=PILOT, **arrays)
@@ -496,12 +561,17 @@ def report(path: Path, estimator: str) -> None:
     for title, method in METHODS.items():
         rows = list(predictions(pilots, truth, method))
         print(line(title, rows))
-        for kind, fresh in (("designed on", False), ("fresh", True)):
+        kinds = (("designed on", False), ("fresh", True)) if len(estimators) == 1 else ()
+        for kind, fresh in kinds:
             of_kind = [row for row in rows if (row.family in FRESH) is fresh]
             if of_kind:
                 print(line(f"  {kind}", of_kind))
-        for name in sorted({row.family for row in rows}) if title == "ours" else ():
-            print(line(f"    {name}", [row for row in rows if row.family == name]))
+        for part in (0, -1) if title == "ours" and len(estimators) > 1 else (slice(None),):
+            by: dict[Any, list[Prediction]] = defaultdict(list)
+            for row in rows if title == "ours" else ():
+                by[str(row.family.split(", ")[part])].append(row)
+            for name in sorted(by):
+                print(line(f"    {name}", by[name]))
     print(f"{'the error stays':<30} {len(stays):>4} {'':>8} {np.median(stays):>8.3f}")
 
 
@@ -509,30 +579,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of the real sets")
     parser.add_argument("--out", type=Path, default=Path("pilot_truth.jsonl"))
+    parser.add_argument("--tables", action="store_true", help="tables and learners of scikit-learn")
     parser.add_argument("--estimator", default="attention", choices=[*ESTIMATORS])
     parser.add_argument("--families", nargs="*", help="only these")
-    parser.add_argument("--pilots", nargs="*", type=int, default=PILOTS, help="their sizes")
+    parser.add_argument("--pilots", nargs="*", type=int, help="their sizes")
     parser.add_argument("--repeats", type=int, default=REPEATS, help="pilots of each size")
     parser.add_argument("--truths", type=int, default=TRUTHS, help="trainings for each true error")
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so many")
     parser.add_argument("--report", action="store_true", help="compute nothing more")
     options = parser.parse_args()
-    by_name = families(options.data)
+    estimators = [*LEARNERS] if options.tables else [options.estimator]
+    sizes = options.pilots or (ROWS_OF_PILOTS if options.tables else PILOTS)
+    by_name = tables() if options.tables else families(options.data)
     by_name = {name: by_name[name] for name in options.families or by_name}
     done, begun = set(), time.monotonic()
     if options.out.exists():
         done = {tuple(json.loads(text)["key"]) for text in options.out.open()}
     if not options.report:
         with options.out.open("a") as out:
-            asked = (options.estimator, options.pilots, options.repeats, options.truths)
-            for key in cells(by_name, *asked):
+            asked = (sizes, options.repeats, options.truths)
+            for key in (key for name in estimators for key in cells(by_name, name, *asked)):
                 if key in done or time.monotonic() - begun > 60.0 * options.minutes:
                     continue
                 kind, estimator, name, n, index = key
                 work = observe_pilot if kind == "pilot" else true_error
                 result = work(by_name[name], name, estimator, n, index)
                 print(json.dumps({"key": key, **result}), file=out, flush=True)
-    report(options.out, options.estimator)
+    report(options.out, estimators)
 
 
 if __name__ == "__main__":

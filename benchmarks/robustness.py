@@ -10,16 +10,13 @@ alone, by another quadrature than the solver's. It must also agree with half the
 more than their error bars. Two processors, or two versions, must agree.
 
 ``python -m benchmarks.robustness oracles [SETTINGS] [SEED]`` compares what each architecture can
-reach with the floor for any classifier. ``stack``, ``streams`` and ``files``, also with
-a number and a seed, try the classifiers on random easy problems
-and on harmless streams, and the readers on damaged files; ``labels`` tries tables of labels with
-odd columns; ``unlabelled`` and ``families`` try the classifiers with unlabelled
-sequences beside the optimum, and on bags unlike our model beside simple baselines.
-Each has a module of its own.
+reach with the floor for any classifier. Also with a number and a seed, and each in a module of its
+own: ``streams`` tries harmless streams, ``files`` damaged files, ``models`` altered model files,
+``labels`` tables of labels with odd columns, ``unlabelled`` the worth of unlabelled sequences, and
+``families`` bags unlike our model.
 """
 
 import argparse
-import csv
 import importlib
 import math
 import sys
@@ -32,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Hinge, Loss, Square
@@ -46,7 +44,6 @@ SECONDS = 10.0
 RIDGELESS = 1e-10  # what stands for the limit of no ridge
 NUMBERS = ("test_error", "train_loss", "auc", "train_error", "test_loss")
 TRIALS = {
-    "stack": "easy_problems",
     "streams": "harmless_streams",
     "files": "mutated_files",
     "labels": "label_tables",
@@ -288,42 +285,27 @@ def main(n_settings: int = 2000, seed: int = 0, out: Path | None = None) -> None
     percent = 100 * (verdicts["converged"] + verdicts["slow"]) / max(solved, 1)
     print(f"converged: {percent:.2f} % of {solved}; {dict(verdicts)}")
     if out is not None:
-        write_rows(judged, out)
-
-
-def write_rows(judged: list[Verdict], path: Path) -> None:
-    """Write the verdict and all numbers of each setting as a table."""
-    names = [name + end for name in NUMBERS for end in ("", "_uncertainty")]
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["setting", "verdict", *names])
-        for index, each in enumerate(judged):
-            row = [repr(each.numbers[name]) for name in names] if each.numbers else []
-            writer.writerow([index, each.verdict, *row])
+        rows = [{"verdict": each.verdict, **each.numbers} for each in judged]
+        pd.DataFrame(rows).to_csv(out, index_label="setting")
 
 
 def compare(first: Path, second: Path) -> int:
     """Print the numbers of two tables that differ by more than their bars; return how many."""
-    tables = []
-    for path in (first, second):
-        with path.open(newline="") as file:
-            tables.append(list(csv.DictReader(file)))
-    off, compared, largest = 0, 0, 0.0
-    for one, other in zip(*tables, strict=True):
-        setting = one["setting"]
-        if one["verdict"] != other["verdict"]:
-            off += 1
-            print(f"#{setting}: {one['verdict']}, and {other['verdict']}")
-        if not one["test_error"] or one["verdict"] not in ("converged", "slow"):
-            continue
-        for name in NUMBERS:
-            bar = max(float(row[f"{name}_uncertainty"]) for row in (one, other))
-            bars = abs(float(one[name]) - float(other[name])) / bar
-            compared, largest = compared + 1, max(largest, bars)
-            if bars > 1.0:
-                off += 1
-                print(f"#{setting}: {name} {one[name]}, and {other[name]}: {bars:.3g} bars")
-    print(f"{off} of {compared} numbers and {len(tables[0])} verdicts differ; "
+    one, other = pd.read_csv(first), pd.read_csv(second)
+    verdicts = one["verdict"] != other["verdict"]
+    off, compared, largest = int(verdicts.sum()), 0, 0.0
+    for setting in verdicts.index[verdicts]:
+        print(f"#{setting}: {one['verdict'][setting]}, and {other['verdict'][setting]}")
+    solved = one["verdict"].isin(["converged", "slow"]) & one["test_error"].notna()
+    for name in NUMBERS:
+        bar = np.maximum(one[f"{name}_uncertainty"], other[f"{name}_uncertainty"])
+        bars = ((one[name] - other[name]).abs() / bar)[solved]
+        off, compared = off + int((bars > 1.0).sum()), compared + len(bars)
+        largest = max(largest, bars.max())
+        for setting in bars.index[bars > 1.0]:
+            both = f"{one[name][setting]}, and {other[name][setting]}"
+            print(f"#{setting}: {name} {both}: {bars[setting]:.3g} bars")
+    print(f"{off} of {compared} numbers and {len(one)} verdicts differ; "
           f"the largest difference is {largest:.2g} bars")  # fmt: skip
     return off
 

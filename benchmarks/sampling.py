@@ -1,9 +1,7 @@
-"""The samplers against drawing their random numbers and against tokens; workers of a sweep."""
+"""The samplers against drawing their random numbers and against tokens."""
 
-import tempfile
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +9,9 @@ import numpy as np
 from benchmarks.report import Row, at_least, at_most, peak_bytes, ratio, seconds
 from sparsetoken import SparseTokenProblem
 from sparsetoken.estimators.readout import fit_readout
-from sparsetoken.experiments import Grid, Store, Sweep, local_processes, run
 from sparsetoken.losses import Logistic
 from sparsetoken.pooling import Softmax
-from sparsetoken.problem import random_direction
+from sparsetoken.problem import random_directions
 from sparsetoken.sampling import sample_features, sample_query
 
 L, DIM, N = 10, 1000, 5000
@@ -44,7 +41,7 @@ def reduced_samples(problem: SparseTokenProblem, n: int, dim: int) -> Any:
 def dense_samples(problem: SparseTokenProblem, n: int, dim: int) -> Any:
     """Draw the tokens of both stages, take the two steps and pool the features."""
     rng = np.random.default_rng(0)
-    direction = random_direction(dim, rng)
+    (direction,) = random_directions(1, dim, rng)
     query = dense_query(*problem.sample(n, dim, direction=direction, random_state=rng))
     X, y = problem.sample(n, dim, direction=direction, random_state=rng)
     return np.einsum("nl,nld->nd", Softmax().weights(X @ query), X), y
@@ -57,23 +54,6 @@ def samples_of_a_trial(samples: Any, problem: SparseTokenProblem) -> Any:
 def whole_trial(samples: Any, problem: SparseTokenProblem) -> Any:
     features, y = samples_of_a_trial(samples, problem)
     return fit_readout(features, 2.0 * y - 1.0, 1e-2, Logistic())
-
-
-def sweep_seconds(workers: int) -> float:
-    """Time of 40 cells, the start of the workers included."""
-    axes = {"alpha": np.linspace(1.0, 3.0, 40).tolist()}
-    fixed = {"model": "pooled", "dim": 400, "trials": 6}
-    sweep = Sweep([Grid(["test_error"], axes, fixed, ["simulation"])])
-
-    def once() -> None:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            Store(Path(folder, "results.db")) as store,
-            local_processes(workers) as processes,
-        ):
-            run(sweep, store, processes)
-
-    return seconds(once, repeats=1)
 
 
 def _rows_for(dtype: Any) -> Iterator[Row]:
@@ -120,5 +100,3 @@ def rows() -> Iterator[Row]:
                 ratio(dense, reduced, repeats=5),
                 bound,
             )
-    faster = sweep_seconds(1) / sweep_seconds(2)
-    yield at_least("sweep of 40 cells: time of one worker / of two", faster, 1.7)

@@ -30,22 +30,29 @@ class Probe(torch.nn.Module):  # type: ignore[misc]
         self.bias, self.rule = torch.nn.Parameter(torch.zeros(1)), rule
 
     def forward(self, tokens: Any, mask: Any) -> tuple[Any, Any]:
-        """Return scores, and what says how much each token mattered."""
-        values, hidden = self.value(tokens), ~mask[..., None]
+        """Return scores, and what says how much each token mattered.
+
+        ``tokens`` holds the tokens of all texts one after the other, ``mask`` (texts, longest)
+        where they go; products come first, so that padding costs nothing.
+        """
+        values, logits = (
+            torch.full((*mask.shape, linear.out_features), -1e9).index_put((mask,), linear(tokens))
+            for linear in (self.value, self.query)
+        )
         if self.rule in ("largest", "multimax"):
-            values = values.masked_fill(hidden, -1e9)
             return values.amax(1).sum(-1) + self.bias, values.amax(-1)
-        logits = self.query(tokens).masked_fill(hidden, -1e9)
-        weights = torch.softmax(logits, 1)
+        weights, values = torch.softmax(logits, 1), values * mask[..., None]
         if self.rule == "attention":
             return (weights * values).sum((1, 2)) + self.bias, weights.mean(-1)
-        width = min(WINDOW, tokens.shape[1])
-        above, below = ((weights * v).cumsum(1) for v in (values, torch.ones_like(values)))
-        above, below = (torch.nn.functional.pad(v, (0, 0, 1, 0)) for v in (above, below))
-        means = (above[:, width:] - above[:, :-width]) / (
-            below[:, width:] - below[:, :-width] + 1e-9
+        strengths = torch.exp((logits - logits.amax(1, keepdim=True)).clamp(min=-30.0))
+        above, below = (
+            torch.nn.functional.avg_pool1d(v.transpose(1, 2), WINDOW, 1)
+            for v in (strengths * values, strengths)
         )
-        return means.sum(-1).amax(1) + self.bias, weights.mean(-1)
+        means = (above / below).sum(1)
+        beyond = ~mask[:, WINDOW - 1 :]  # windows that leave the text, but for the first
+        beyond[:, 0] = False
+        return means.masked_fill(beyond, -1e9).amax(1) + self.bias, weights.mean(-1)
 
 
 @dataclass
@@ -60,6 +67,7 @@ class TorchProbe:
         """Choose rate, weight decay and number of steps on a hold-out, then train on all."""
         stacked = np.concatenate(X)
         self.mean, self.scale = stacked.mean(0), 1.0 / (stacked.std(0) + 1e-6)
+        X = self._scaled(X)
         train, held_out = train_test_split(
             np.arange(len(y)), test_size=0.2, stratify=y, random_state=self.seed
         )
@@ -71,13 +79,13 @@ class TorchProbe:
 
     def decision_function(self, X: list[Any]) -> Any:
         """Return the scores of texts."""
-        return self._apply(X)[0]
+        return self._apply(self._scaled(X))[0]
 
     def strongest(self, X: list[Any]) -> list[int]:
         """Return the number of the token with most weight, for each text."""
         return [
             int(np.argmax(weights[: len(x)]))
-            for weights, x in zip(self._apply(X)[1], X, strict=True)
+            for weights, x in zip(self._apply(self._scaled(X))[1], X, strict=True)
         ]
 
     def _train(
@@ -96,7 +104,7 @@ class TorchProbe:
             torch.nn.functional.binary_cross_entropy_with_logits(scores, target).backward()
             descent.step()
             if held_out is not None and step % CHECKED == 0:
-                auc = roc_auc_score(y[held_out], self.decision_function([X[i] for i in held_out]))
+                auc = roc_auc_score(y[held_out], self._apply([X[i] for i in held_out])[0])
                 best = max(best, (float(auc), step))
         return best
 
@@ -115,10 +123,10 @@ class TorchProbe:
                 weights += list(w.numpy())
         return np.concatenate(scores), weights
 
+    def _scaled(self, X: list[Any]) -> list[Any]:
+        return [torch.as_tensor((x - self.mean) * self.scale) for x in X]
+
     def _pad(self, X: list[Any]) -> tuple[Any, Any]:
-        longest = max(WINDOW, *map(len, X))
-        tokens = np.zeros((len(X), longest, X[0].shape[1]), np.float32)
-        mask = np.zeros((len(X), longest), bool)
-        for i, x in enumerate(X):
-            tokens[i, : len(x)], mask[i, : len(x)] = (x - self.mean) * self.scale, True
-        return torch.as_tensor(tokens), torch.as_tensor(mask)
+        lengths = torch.tensor([len(x) for x in X])
+        mask = torch.arange(max(WINDOW, int(lengths.max()))) < lengths[:, None]
+        return torch.cat(X), mask

@@ -1,10 +1,6 @@
 """The theory engine: what a point costs, and against how such equations are usually solved."""
 
 import math
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -102,12 +98,6 @@ def plain_linear_point(alpha: float = 2.0, reg: float = 0.1) -> float:
     return overlap
 
 
-def process_seconds(code: str, cache: str) -> float:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    command = [sys.executable, "-c", code]
-    return seconds(lambda: subprocess.run(command, env=environment, check=True), 1, warm=False)
-
-
 def rows() -> Iterator[Row]:
     def linear() -> Any:
         return risk(PROBLEM, "pooled", alpha=2.0, reg=1e-2).test_error
@@ -148,9 +138,3 @@ def rows() -> Iterator[Row]:
     yield at_most("attention point at L=10,000", seconds(long_point, repeats=3), 2.0, "s")
     memory = peak_bytes(long_point) / 1e9
     yield at_most("attention point at L=10,000: peak memory", memory, 1.0, "GB")
-    with tempfile.TemporaryDirectory() as cache:
-        code = "import benchmarks.theory as t; t.attention_point('logistic')"
-        first = process_seconds(code, cache)
-        second = process_seconds(code, cache)
-    yield Row("first call in a new process: compiling", first - second, "s", "reported", True)
-    yield at_most("second process: everything but the point itself", second, 5.0, "s")

@@ -4,7 +4,6 @@ Every number of random settings, populations among them, is compared with that o
 times the points. With a FILE, what is found is kept there and a second call goes on.
 """
 
-import json
 import sys
 import warnings
 from collections import defaultdict
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.report import Kept
 from benchmarks.robustness import random_setting
 from sparsetoken import theory
 from sparsetoken.estimate import Estimate
@@ -76,46 +76,17 @@ def _bars(rough: Estimate, fine: Estimate) -> float:
     return abs(rough - fine) / max(rough.uncertainty, 1e-12 * abs(fine), 1e-300)
 
 
-def sampled_cosines(n_settings: int, seed: int) -> list[float]:
-    """Compare the mean cosine of sampled queries, with its standard error, with one of 16 times."""
-    from sparsetoken.experiments import compute, make_cell
-
-    rng, found = np.random.default_rng(seed), []
-    for _ in range(n_settings):
-        values = {
-            "alpha0": float(rng.uniform(0.3, 5.0)),
-            "dim": 50,
-            "n_tokens": int(rng.integers(2, 20)),
-            "signal": float(rng.uniform(1.0, 7.0)),
-            "positive_rate": float(rng.uniform(0.2, 0.8)),
-        }
-        cells = [make_cell("simulation", "cosine", values | {"trials": n}) for n in (16, 256)]
-        rough, fine = (compute(cell)["cosine"] for cell in cells if cell)
-        found.append(_bars(rough, fine))
-    return found
-
-
 def main(n_settings: int = 200, seed: int = 0, file: str | None = None) -> None:
     """Print, for each number, how often it is within three bars of the finer one."""
     warnings.simplefilter("ignore", ConvergenceWarning)
-    rng, kept = np.random.default_rng(seed), Path(file) if file else None
-    done = kept.read_text().splitlines() if kept and kept.exists() else []
+    rng, kept = np.random.default_rng(seed), Kept(Path(file) if file else None)
     found: dict[str, list[float]] = defaultdict(list)
     for index in range(n_settings):
         setting = random_setting(rng, MODELS)
-        if index < len(done):
-            here = json.loads(done[index])
-        else:
-            here = list(scores(setting))
-            if kept:
-                with kept.open("a") as out:
-                    out.write(json.dumps(here) + "\n")
-            for name, off in here:
-                if off > 10.0:
-                    print(f"#{index} {name}: {off:.1f} bars off, {setting}", flush=True)
-        for name, off in here:
+        for name, off in kept.get(f"{seed} {index}", partial(list, scores(setting))):
             found[name].append(off)
-    found["sampled cosine"] = sampled_cosines(n_settings, seed)
+            if off > 10.0:
+                print(f"#{index} {name}: {off:.1f} bars off, {setting}", flush=True)
     print("error over bar: share within 3, quantiles 50, 90, 95, 99 %")
     for name, offs in found.items():
         inside = 100 * np.mean(np.array(offs) <= 3)

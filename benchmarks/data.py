@@ -1,0 +1,210 @@
+"""The public sets that tables use: ``python -m benchmarks.data FOLDER [--copies OTHER]``.
+
+Fetches each from its source at a fixed commit, converts it, and compares the result with a
+checksum. Without a network it says what to fetch elsewhere; put these files (or finished sets) in
+any folder and name it by ``--copies``. Reading ``.jld`` needs h5py (``pip install '.[data]'``).
+
+A set is ``NAME.npz`` with ``X`` (all instances stacked), ``bag`` (bag of each, sorted) and ``y``
+(0/1 per bag), or a table. The sets stay with their owners: nothing of them is in this package.
+"""
+
+import argparse
+import hashlib
+import shutil
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+RAW = "https://raw.githubusercontent.com"
+BAGS = f"{RAW}/komartom/MIDatasets.jl/2d9d9f36750cfc59e5b95b803e53001fc2735a42/data"
+MUSK2 = f"{RAW}/jmarrietar/MILpy/e6a8c7ee326cb318de8197546d7913f4395f1401/data/musk2_original"
+SPANS = f"{RAW}/ipavlopoulos/toxic_spans"
+COMMITS = {
+    "comments": "a366505c0f86c415fe54a859482f31e024435a59",
+    "annotations": "a366505c0f86c415fe54a859482f31e024435a59",
+    "spans": "f561fc04aa49ffd2e2e75ca1019e5a6aa47ae4a2",
+}
+CHOSEN = Path(__file__).with_name("comments_chosen.txt")
+
+
+class Source(NamedTuple):
+    """Where a set comes from, under which licence, and how its files become the set."""
+
+    files: dict[str, str]
+    """Name of each file here, and its address."""
+    licence: str
+    checksum: str
+    convert: Callable[[list[Path], Path], None] | None = None
+    words: str = ""
+    """How to make a set that no function makes."""
+
+
+def convert_jld(paths: list[Path], target: Path) -> None:
+    """Read bags that Julia wrote: references to matrices, whose axes HDF5 sees exchanged."""
+    import h5py
+
+    with h5py.File(paths[0]) as file:
+        bags = [file[reference][()].T for reference in file["X"][()].ravel()]
+        save_bags(target, bags, file["y"][()])
+
+
+def convert_mat(paths: list[Path], target: Path) -> None:
+    """Read the instances, the bag of each (from 1) and the labels of the bags."""
+    from scipy.io import loadmat
+
+    X, bag, labels = (loadmat(p)[n] for p, n in zip(paths, ("X", "Bag2", "bagI"), strict=True))
+    bag = bag.ravel()
+    save_bags(target, [X[bag == number] for number in np.unique(bag)], labels.ravel())
+
+
+def save_bags(target: Path, bags: list[Any], labels: Any) -> None:
+    """Write bags, positive ones where the label exceeds zero."""
+    bag = np.repeat(np.arange(len(bags)), [len(one) for one in bags]).astype(np.int32)
+    X, y = np.concatenate(bags).astype(np.float32), (np.asarray(labels) > 0).astype(np.int8)
+    np.savez_compressed(target, X=X, bag=bag, y=y)
+
+
+def convert_comments(paths: list[Path], target: Path) -> None:
+    """Choose 800 comments on which all annotators agree; spans that two or more marked stay."""
+    comments, annotations, spans = (pd.read_csv(path) for path in paths)
+    harmless = annotations.groupby("comment_id")["not toxic"].mean()
+    spans = spans.merge(annotations[["annotation", "comment_id"]], on="annotation")
+    marked = dict(iter(spans.groupby("comment_id")))
+    found = {digest(text): (number, text) for number, text in comments.to_numpy()}
+    rows = []
+    for name in CHOSEN.read_text().split():
+        number, text = found[name]
+        toxic = int(harmless[number] < 0.5)
+        rows.append((toxic, evidence(marked.get(number), len(text)) if toxic else "", text))
+    pd.DataFrame(rows, columns=["toxic", "evidence", "text"]).to_csv(target, index=False)
+
+
+def digest(text: str) -> str:
+    """Return the short name of a comment."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def evidence(spans: Any, length: int) -> str:
+    """Return ``from:to`` of each run of characters that two or more annotators marked."""
+    if spans is None:
+        return ""
+    votes = np.zeros(length + 2, dtype=int)
+    for _, its_spans in spans.groupby("annotation"):
+        mine = np.zeros(length + 2, dtype=bool)
+        for low, high in its_spans[["start", "end"]].to_numpy():
+            mine[low + 1 : high + 1] = True
+        votes += mine
+    edges = np.flatnonzero(np.diff(votes >= 2))
+    return " ".join(f"{low}:{high}" for low, high in edges.reshape(-1, 2))
+
+
+def checksum(path: Path) -> str:
+    """Return the checksum of a table, or of the arrays of a set, however they were compressed."""
+    if path.suffix != ".npz":
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    value = hashlib.sha256()
+    with np.load(path, allow_pickle=False) as arrays:
+        for name in sorted(arrays):
+            value.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return value.hexdigest()[:16]
+
+
+def fetch(name: str, address: str, copies: Path) -> Path:
+    """Return the file from the folder of copies, or fetch it into that folder."""
+    path = copies / name
+    if not path.exists():
+        with urllib.request.urlopen(address, timeout=20) as answer:
+            path.write_bytes(answer.read())
+    return path
+
+
+def make(name: str, folder: Path, copies: Path) -> str:
+    """Bring one set into the folder; return what happened in words."""
+    source, target = SOURCES[name], folder / name
+    if not target.exists() and (copies / name).exists():
+        shutil.copyfile(copies / name, target)
+    if not target.exists() and source.convert is None:
+        return f"by hand: {source.words}"
+    if not target.exists() and source.convert is not None:
+        try:
+            paths = [fetch(*one, copies) for one in source.files.items()]
+        except (urllib.error.URLError, TimeoutError) as error:
+            files = "\n".join(f"    {url}\n      as {file}" for file, url in source.files.items())
+            reason = getattr(error, "reason", error)
+            return f"not reached ({reason}). Fetch elsewhere and put into {copies}:\n{files}"
+        source.convert(paths, target)
+    if checksum(target) != source.checksum:
+        return f"DIFFERS from the set of the tables: {checksum(target)}, not {source.checksum}"
+    return f"as in the tables ({source.licence})"
+
+
+def _jld(name: str, total: str) -> Source:
+    files, licence = {f"{name}.jld": f"{BAGS}/{name}.jld"}, "MIT, komartom/MIDatasets.jl"
+    return Source(files, licence, total, convert_jld)
+
+
+SOURCES = {
+    "tiger.npz": _jld("Tiger", "da6ef65e28106620"),
+    "fox.npz": _jld("Fox", "cdba56c474ca21f1"),
+    "elephant.npz": _jld("Elephant", "1413d6d61b5d7f09"),
+    "musk1.npz": _jld("Musk1", "1bdb28b1dd7a3ee7"),
+    "brown_creeper.npz": _jld("BrownCreeper", "b0b41fcfc8135c75"),
+    "musk2.npz": Source(
+        {f"musk2_{name}.mat": f"{MUSK2}/{name}.mat" for name in ("X", "Bag2", "BagI")},
+        "research and education, jmarrietar/MILpy",
+        "21fa426006342099",
+        convert_mat,
+    ),
+    "comments_text.csv": Source(
+        {f"{name}.csv": f"{SPANS}/{at}/data/{name}.csv" for name, at in COMMITS.items()},
+        "CC0, ipavlopoulos/toxic_spans",
+        "5033caf5847e5f8d",
+        convert_comments,
+    ),
+    "comments.npz": Source(
+        {},
+        "CC0, ipavlopoulos/toxic_spans; MIT, wordllama",
+        "269b0686aaf4c51f",
+        words="the tokens of comments_text.csv as vectors of wordllama 0.4.0 (256 features): "
+        "`vectors[token]` are the tokens, `offsets` cuts them into comments, `y` and `evidence` as "
+        "in the table",
+    ),
+    "probe_curves.csv": Source(
+        {},
+        "MIT, JoshEngels/SAE-Probes",
+        "550847a2443523c3",
+        words="github.com/JoshEngels/SAE-Probes, results/baseline_probes_gemma-2-9b/scarcity: join "
+        "its tables, keep dataset, method, num_train, test_acc, test_auc",
+    ),
+    "lcdb_curves.csv": Source(
+        {},
+        "LCDB 1.0, Mohr, Viering, Loog and van Rijn 2022",
+        "b4b9436aec091583",
+        words="pip download lcdb==0.1.0; of every other table: error of one draw and the mean of "
+        "all draws at each size (columns in benchmarks/curve_truth.py)",
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--copies", type=Path, help="files that were fetched elsewhere")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    copies = options.copies or options.folder
+    answers = {}
+    for name in SOURCES:
+        answers[name] = make(name, options.folder, copies)
+        print(f"{name}: {answers[name]}", flush=True)
+    sys.exit(any(not answer.startswith("as in the tables") for answer in answers.values()))
+
+
+if __name__ == "__main__":
+    main()
