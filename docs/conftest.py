@@ -1,10 +1,10 @@
-"""Pages of the guide and of the theory run in ``make test-all``; the start pages always."""
+"""Pages of guide, theory and validation run in ``make test-all``; the start pages always."""
 
 from pathlib import Path
 
 import pytest
 
-_PAGES = [Path(__file__).parent / folder for folder in ("guide", "theory")]
+_PAGES = [Path(__file__).parent / folder for folder in ("guide", "theory", "validation")]
 
 
 def pytest_collection_modifyitems(items):

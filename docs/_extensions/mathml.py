@@ -1,5 +1,6 @@
 """Formulas as MathML, which browsers draw themselves: no script, no network."""
 
+import re
 from typing import Any
 
 from docutils.nodes import SkipNode
@@ -11,6 +12,11 @@ __all__ = ["setup"]
 _REPLACED = {f"<mo>{sign}</mo>": f'<mo stretchy="false">{sign}</mo>' for sign in "‖⟨⟩"} | {
     "<mo>'</mo>": '<mo lspace="0" rspace="0">′</mo>'
 }
+
+# An index belongs beside a letter with a hat, not below it.
+_INDEXED_HAT = re.compile(
+    r"<munderover>(<mi>\w</mi>)((?:(?!<munderover>).)*?)(<mo[^>]*>[ˆ¯]</mo>)</munderover>"
+)
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -37,6 +43,7 @@ def _block(translator: Any, node: Any) -> None:
 def _convert(formula: str, *, as_block: bool) -> str:
     # Without line breaks, which would show as spaces before a comma.
     text = "".join(line.strip() for line in tex2mathml(formula, as_block=as_block).splitlines())
+    text = _INDEXED_HAT.sub(r"<msub><mover>\1\3</mover>\2</msub>", text)
     for old, new in _REPLACED.items():
         text = text.replace(old, new)
     return text

@@ -144,8 +144,8 @@ def _data(name: str) -> str:
         content = "Known names: " + ", ".join(f"``{key}``" for key in value) + "."
     elif isinstance(value, tuple):
         content = ", ".join(f"``{item}``" for item in value)
-    elif isinstance(value, float):
-        content = f"``{value:.4g}``"
+    elif isinstance(value, str | float):
+        content = f"``{value:.4g}``" if isinstance(value, float) else f"``{value}``"
     else:
         home, kind = name.rpartition(".")[0], type(value).__name__
         content = f"The instance of :class:`{kind} <{home}.{kind}>` to call."
