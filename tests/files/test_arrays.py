@@ -60,7 +60,7 @@ def test_one_label_a_bag_is_never_guessed(tmp_path):
         ),
         ({"X": X.reshape(3, 2, 2), "y": [1, 0]}, r"y must have shape \(3,\), got \(2,\)"),
         ({"X": X.reshape(3, 2, 2), "bag": [0, 1, 2]}, r"with 'bag', X must have shape \(tokens, d"),
-        ({"X": X, "bag": BAG, "y": [1] * 5 + [0]}, "y: sequence 'b' has two values: 1 in row 0"),
+        ({"X": X, "bag": BAG, "y": [1] * 5 + [0]}, "y: row 5 has 0, but 1 before in sequence 'b'"),
         ({"X": X, "bag": BAG, "y": [1, 0]}, r"y must have shape \(3,\), or one per token \(6,\)"),
         ({"X": X * np.nan, "bag": BAG}, "NaN in sequence 'b', token 0, feature 0"),
         ({"X": X[0]}, "Reshape your data"),

@@ -1,4 +1,4 @@
-"""Named arrays: which of them are tokens, where sequences start, which are labels."""
+"""Sequences of named arrays: where they start, which arrays are labels, groups and coordinates."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.dataset import Dataset, checked
+from sparsetoken.files.dataset import Dataset, make_dataset
 from sparsetoken.files.guards import check_size, list_arrays, prefix_errors, shorten
 from sparsetoken.files.named_arrays import NamedArrays
 from sparsetoken.files.roles import USUAL, Roles, usual_names
 from sparsetoken.sequences.checks import OneTokenWarning, warn_caller
-from sparsetoken.sequences.forms import offsets_of, stack
+from sparsetoken.sequences.forms import as_floats, offsets_of, stack
 from sparsetoken.sequences.grouping import group_rows, one_per_group
-from sparsetoken.sequences.interop import as_floats
 from sparsetoken.sequences.sequences import Sequences, grouped
 
 
@@ -50,7 +49,7 @@ def read_archive(archive: NamedArrays) -> Dataset:
     coords = _coordinates(archive, rows, total)
     used = Roles(by, label, group, (name,), layer=roles.wanted_layer)
     source = None if label is None else f"array {label!r}"
-    return checked(Dataset(path, sequences, labels, groups, rows, coords, used, source))
+    return make_dataset(path, sequences, rows, used, source, labels, groups, coords)
 
 
 def _divide(
@@ -67,18 +66,14 @@ def _divide(
     if by is not None:
         bag = archive.read(by)
         if X.ndim != 2 or bag.shape != (len(X),):
-            shapes = f"{X.shape} and {bag.shape}"
-            raise ValueError(
-                f"with {by!r}, X must have shape (tokens, d), {by} (tokens,): {shapes}"
-            )
+            shapes = f"X must have shape (tokens, d), {by} (tokens,): {X.shape} and {bag.shape}"
+            raise ValueError(f"with {by!r}, {shapes}")
         ids, codes = group_rows(bag)
         rows = np.argsort(codes, kind="stable")
         sequences = grouped(X, ids, codes)
     elif archive.path.suffix == ".h5ad":
         columns = shorten([column for column, array in arrays.items() if len(array.shape) == 1], 12)
-        raise ValueError(
-            f"name the column of obs that names sequences with 'by'; it holds {columns}"
-        )
+        raise ValueError(f"say which column of obs names sequences with 'by'; it holds {columns}")
     elif "offsets" in arrays:
         sequences = Sequences(X, archive.read("offsets"))
     elif mask := archive.pick("mask"):
@@ -88,22 +83,17 @@ def _divide(
             raise ValueError(f"{mask} of shape {shapes}: (n, L) and (n, L, d)")
         sequences, rows = Sequences.from_padded(X, present), np.flatnonzero(present)
     else:
-        sequences = _by_shape(archive.path, name, X)
-    unused = [other for other in arrays if "mask" in other.lower() and other != mask]
-    if unused:
+        if X.ndim == 2:
+            warn_caller(
+                f"{archive.path}: each of the {len(X)} rows of {name} was taken as a sequence of "
+                "one token; name the array with the sequence of each row with 'by'",
+                OneTokenWarning,
+            )
+            X = X[:, np.newaxis]
+        sequences = Sequences(*stack(X))
+    if unused := [other for other in arrays if "mask" in other.lower() and other != mask]:
         warn_caller(f"{archive.path}: {shorten(unused)} is not used", UserWarning)
     return sequences, rows, total, codes
-
-
-def _by_shape(path: Path, name: str, X: Array) -> Sequences:
-    if X.ndim == 2:
-        warn_caller(
-            f"{path}: each of the {len(X)} rows of {name} was taken as a sequence of one "
-            "token; name the array with the sequence of each row with 'by'",
-            OneTokenWarning,
-        )
-        X = X[:, np.newaxis]
-    return Sequences(*stack(X))
 
 
 def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
@@ -112,7 +102,7 @@ def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
     if name is None:
         return None
     coords = np.atleast_2d(archive.read(name))
-    coords = coords.reshape(int(np.prod(coords.shape[:-1])), coords.shape[-1])
+    coords = coords.reshape(-1, coords.shape[-1])
     return coords[rows] if len(coords) == total else None
 
 
@@ -121,9 +111,8 @@ def _per_sequence(
 ) -> Any:
     """Return one value per sequence, from one per token or one per sequence.
 
-    Values per sequence come in the order of the sequences; with ``bag`` that is the order in which
-    these first appear. If the sorted order is another one, the file could mean either, and must
-    say which by ``ids``, the names in the order of the values.
+    With ``bag`` sequences are in the order of first appearance. If the sorted order is another
+    one, the file could mean either, and must say which by ``ids``, in the order of the values.
     """
     values, count, ids = archive.read(name), len(sequences), np.asarray(sequences.ids)
     if codes is not None and values.shape == codes.shape:
@@ -152,31 +141,28 @@ def read_sequences(
     path: Path, archives: Iterable[tuple[str, NamedArrays]], asked: NamedArrays
 ) -> Dataset:
     """Read archives that hold one sequence each, with its coordinates and its label if there."""
-    parts, total, first = list[tuple[Any, ...]](), 0, ("", 0)
+    parts, total = list[tuple[Any, ...]](), 0
     for title, archive in archives:
         with prefix_errors(archive.path):
-            name = archive.tokens_name() or _only_matrix(archive)
-            sequence = _one_sequence(archive, name)
-            kept = _unmasked(archive, len(sequence))
-            places = _coordinates(archive, kept, len(sequence))
+            name = archive.tokens_name() or archive.only_matrix()
+            tokens, kept = _one_sequence(archive, name)
+            places = _coordinates(archive, kept, len(tokens))
             values = _one_value(archive, "label"), _one_value(archive, "group")
-        total += sequence.size
+        total += tokens.size
         check_size(path, total, 4, asked.max_numbers)
-        first = first if parts else (title, sequence.shape[1])
-        _check_width(title, sequence.shape[1], *first)
-        sequence = sequence if len(kept) == len(sequence) else sequence[kept]
-        parts.append((title, name, sequence, kept, places, *values))
-    names, used, tokens, rows, coords, labels, groups = map(list, zip(*parts, strict=True))
-    roles, features = asked.roles, (used[0],) if len(set(used)) == 1 else None
-    reading = Roles(roles.by, roles.label, None, features, (), roles.wanted_layer, "files")
-    labelled = any(label is not None for label in labels)
-    labels_now: Any = labels if labelled else None
-    groups_now: Any = None if all(group is None for group in groups) else groups
-    sequences = Sequences(np.concatenate(tokens), offsets_of(list(map(len, rows))), None, names)
-    known = None if any(places is None for places in coords) else np.concatenate(coords)
-    source = "the file of each sequence" if labelled else None
-    where = np.concatenate(rows)
-    return checked(Dataset(path, sequences, labels_now, groups_now, where, known, reading, source))
+        first, width = (parts[0][0], parts[0][2].shape[1]) if parts else (title, tokens.shape[1])
+        _check_width(title, tokens.shape[1], first, width)
+        tokens = tokens if len(kept) == len(tokens) else tokens[kept]
+        parts.append((title, name, tokens, kept, places, *values))
+    columns: Any = zip(*parts, strict=True)
+    ids, names, tokens, rows, coords, labels, groups = columns
+    labels, groups = (None if all(v is None for v in each) else each for each in (labels, groups))
+    places = None if any(each is None for each in coords) else np.concatenate(coords)
+    sequences = Sequences(np.concatenate(tokens), offsets_of([len(r) for r in rows]), None, ids)
+    wanted, features = asked.roles, (names[0],) if len(set(names)) == 1 else None
+    roles = Roles(wanted.by, wanted.label, None, features, (), wanted.wanted_layer, "files")
+    source, where = None if labels is None else "the file of each sequence", np.concatenate(rows)
+    return make_dataset(path, sequences, where, roles, source, labels, groups, places)
 
 
 def _check_width(name: str, width: int, first: str, expected: int, hint: str = "") -> None:
@@ -185,24 +171,21 @@ def _check_width(name: str, width: int, first: str, expected: int, hint: str = "
         raise ValueError(f"{message}{hint}")
 
 
-def _one_sequence(archive: NamedArrays, name: str) -> Array:
+def _one_sequence(archive: NamedArrays, name: str) -> tuple[Array, Array]:
+    """Return the rows of a file with one sequence, and which of them are tokens by its mask."""
     shape = archive.arrays[name].shape
     title = "its array" if archive.path.suffix == ".npy" else name
     batch = len(shape) == 3 and shape[0] == 1  # some extractors write a batch of one
     if len(shape) != 2 and not batch:
         raise ValueError(f"{title} must have shape (L, d), got {shape}")
-    return as_floats(archive.read(name)[0] if batch else archive.read(name), title)
-
-
-def _unmasked(archive: NamedArrays, length: int) -> Array:
-    """Return which tokens of a padded sequence are there: all without a mask."""
-    name = archive.pick("mask")
-    if name is None:
-        return np.arange(length)
-    mask = archive.read(name).reshape(-1)
-    if mask.shape != (length,) or not np.isin(mask, (0, 1)).all():
-        raise ValueError(f"{name} must hold 1 or 0 for each of the {length} tokens")
-    return np.flatnonzero(mask)
+    tokens = as_floats(archive.read(name)[0] if batch else archive.read(name), title)
+    mask_name = archive.pick("mask")
+    if mask_name is None:
+        return tokens, np.arange(len(tokens))
+    mask = archive.read(mask_name).reshape(-1)
+    if mask.shape != (len(tokens),) or not np.isin(mask, (0, 1)).all():
+        raise ValueError(f"{mask_name} must hold 1 or 0 for each of the {len(tokens)} tokens")
+    return tokens, np.flatnonzero(mask)
 
 
 def _one_value(archive: NamedArrays, role: str) -> Any:
@@ -210,7 +193,7 @@ def _one_value(archive: NamedArrays, role: str) -> Any:
     name = archive.pick(role)
     if name is None or np.prod(archive.arrays[name].shape) != 1:
         return None
-    return archive.read(name).reshape(-1).tolist()[0]
+    return archive.read(name).item()
 
 
 def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
@@ -231,11 +214,3 @@ def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
     for name, width in widths.items():
         _check_width(name, width, first, widths[first], hint)
     return [(name, replace(archive, arrays={"X": arrays[name]})) for name in widths]
-
-
-def _only_matrix(archive: NamedArrays) -> str:
-    """Return the one array that can be the tokens of a sequence."""
-    matrices = [name for name, array in archive.arrays.items() if len(array.shape) in (2, 3)]
-    if len(matrices) != 1:
-        raise archive.no_tokens()
-    return matrices[0]

@@ -1,10 +1,9 @@
 """Folders with one file per sequence: side by side, in folders of their own, or by class."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from sparsetoken.files.arrays import read_sequences
 from sparsetoken.files.dataset import Dataset
@@ -17,7 +16,7 @@ _SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation",
 
 
 def read_folder(
-    folder: Path, asked: NamedArrays, endings: Mapping[str, Any], open_arrays: Opener
+    folder: Path, asked: NamedArrays, endings: Sequence[str], open_arrays: Opener
 ) -> Dataset:
     """Read a folder; the name of a file, or of the folder that it is alone in, names a sequence.
 
@@ -26,7 +25,7 @@ def read_folder(
     rest.
     """
     home = next((folder / n for n in USUAL["features"] if (folder / n).is_dir()), folder)
-    files = dict(_named(home, _files(home, endings)))
+    files = _named(home, _files(home, endings))
     archives = (
         (name, replace(asked, path=file, arrays=_with_siblings(file, home, folder, open_arrays)))
         for name, file in files.items()
@@ -39,17 +38,14 @@ def read_folder(
     return replace(labelled, label_source="the folder of each file")
 
 
-def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
+def _files(folder: Path, endings: Sequence[str]) -> list[Path]:
     """Return the files of a folder that hold arrays, all in it or all deeper inside."""
     every = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     files = [path for path in every if path.suffix in endings]
     beside = [path for path in files if path.parent == folder]
     if 0 < len(beside) < len(files):
-        inside = len(files) - len(beside)
-        raise ValueError(
-            f"{folder} holds {beside[0].name} beside {inside} files in folders: move it away, or "
-            "name the folder to read"
-        )
+        inside = f"{beside[0].name} beside {len(files) - len(beside)} files in folders"
+        raise ValueError(f"{folder} holds {inside}: move it away, or name the folder to read")
     kinds = {path.suffix for path in files}
     if len(kinds) != 1:
         counts = Counter(p.suffix or p.name for p in every if p.suffix in kinds or not kinds)
@@ -61,17 +57,15 @@ def _files(folder: Path, endings: Mapping[str, Any]) -> list[Path]:
     return files
 
 
-def _named(folder: Path, files: list[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield each file with the shortest name that tells it from the others."""
+def _named(folder: Path, files: list[Path]) -> dict[str, Path]:
+    """Return the files by the shortest names that tell them apart."""
     stems = {file.stem for file in files}
-    for file in files:
-        path = file.relative_to(folder).with_suffix("")
-        if 1 < len(files) == len(stems):
-            yield file.stem, file
-        elif len(stems) == 1 and all(other.parent != folder for other in files):
-            yield path.parent.as_posix(), file
-        else:
-            yield path.as_posix(), file
+    if 1 < len(files) == len(stems):
+        return {file.stem: file for file in files}
+    paths = [file.relative_to(folder).with_suffix("") for file in files]
+    if len(stems) == 1 and folder not in (file.parent for file in files):
+        paths = [path.parent for path in paths]
+    return {path.as_posix(): file for path, file in zip(paths, files, strict=True)}
 
 
 def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:

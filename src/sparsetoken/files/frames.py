@@ -39,9 +39,7 @@ class Table(NamedTuple):
         for name in names if len(set(names)) < len(names) else ():
             if names.count(name) > 1:
                 raise ValueError(f"{self.path} has two columns named {name!r}")
-        any_kind = ["any"] * len(names)
-        kinds = any_kind if self.text else [_kind(field.type) for field in self.schema]
-        return dict(zip(names, kinds, strict=True))
+        return {field.name: "any" if self.text else _kind(field.type) for field in self.schema}
 
     def read(
         self, texts: Sequence[str], features: Sequence[str], max_numbers: int | None = None
@@ -75,9 +73,28 @@ class Table(NamedTuple):
         return UnreadableError(f"{cell}; {other}; if a value is missing, {_FILL}")
 
 
-def open_text(path: Path) -> Table:
+def is_table(path: str | Path) -> bool:
+    """Return whether a file, or a folder of Hugging Face datasets, has columns, not arrays."""
+    return _ending(Path(path)) in TABLES or is_saved_to_disk(Path(path))
+
+
+def open_table(path: str | Path, what: str = "path") -> Table:
+    """Open a file, or a folder of Hugging Face datasets, that has columns."""
+    path = Path(path)
+    if not is_table(path):
+        raise ValueError(f"{what} must end in {', '.join(TABLES)}, got {path.name!r}")
+    for package in ("pandas", "pyarrow"):
+        import_extra(package, f"{path}: {path.suffix or 'Arrow'}")
+    return _open_saved_to_disk(path) if is_saved_to_disk(path) else TABLES[_ending(path)](path)
+
+
+def _ending(path: Path) -> str:
+    return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+
+
+def _open_text(path: Path) -> Table:
     """Open text with the names of its columns in the first line."""
-    pyarrow = _import(path)
+    import pyarrow
     from pyarrow import csv as arrow
 
     _, header = next(_lines(path), (0, []))
@@ -101,9 +118,7 @@ def open_text(path: Path) -> Table:
     return table
 
 
-def open_parquet(path: Path) -> Table:
-    """Open a Parquet file."""
-    _import(path)
+def _open_parquet(path: Path) -> Table:
     from pyarrow import parquet
 
     with report_damage(path):
@@ -124,7 +139,7 @@ def is_saved_to_disk(folder: Path) -> bool:
     return (folder / "state.json").exists() or (folder / "dataset_dict.json").exists()
 
 
-def open_saved_to_disk(folder: Path) -> Table:
+def _open_saved_to_disk(folder: Path) -> Table:
     """Open what ``Dataset.save_to_disk`` wrote: Arrow files that ``state.json`` lists."""
     if not (folder / "state.json").exists():
         splits = sorted(path.parent.name for path in folder.glob("*/state.json"))
@@ -137,12 +152,11 @@ def open_saved_to_disk(folder: Path) -> Table:
         raise ValueError(f"{folder / 'state.json'} does not list the files of a dataset") from None
     if indexed or not files:
         raise ValueError(f"{folder}: call flatten_indices() before save_to_disk")
-    return open_arrow(folder, files)
+    return _open_arrow(folder, files)
 
 
-def open_arrow(path: Path, files: Sequence[Path] = ()) -> Table:
+def _open_arrow(path: Path, files: Sequence[Path] = ()) -> Table:
     """Open an Arrow file or stream, of which Feather is one, or the files of a folder."""
-    _import(path)
     files = files or [path]
 
     def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
@@ -169,10 +183,13 @@ def _reader(path: Path) -> Any:
         return reader
 
 
-def _import(path: Path) -> Any:
-    what = f"{path}: {path.suffix or 'Arrow'}"
-    import_extra("pandas", what)
-    return import_extra("pyarrow", what)
+TABLES: dict[str, Callable[[Path], Table]] = {
+    ".csv": _open_text,
+    ".tsv": _open_text,
+    ".parquet": _open_parquet,
+    ".arrow": _open_arrow,
+    ".feather": _open_arrow,
+}
 
 
 def _numbers(column: Any) -> int:
@@ -202,9 +219,8 @@ def _kind(kind: Any) -> str:
         return "text"
     kind = getattr(kind, "storage_type", kind)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        inner = _kind(kind.value_type)
         nested = {"number": "vector", "vector": "tokens", "tokens": "lists of lists of lists"}
-        return nested.get(inner, str(kind))
+        return nested.get(_kind(kind.value_type), str(kind))
     return str(kind)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sparsetoken._types import Array
 from sparsetoken.files.guards import Arrays, check_size, list_arrays, report_damage, shorten
 from sparsetoken.files.roles import USUAL, Roles, usual_names
-from sparsetoken.sequences.interop import find_name
+from sparsetoken.sequences.forms import find_name
 
 _LAYER = re.compile(r"(?:^|[^a-z])(?:layers?[._\-/ ]?|blocks[./])(\d+)", re.IGNORECASE)
 
@@ -30,12 +30,8 @@ class NamedArrays:
             raise ValueError(f"{name} holds raw bytes ({dtype}), as bfloat16: save it as float32")
         size = int(np.prod(shape, dtype=object))
         check_size(self.path, size, max(dtype.itemsize, 1), self.max_numbers)
-        try:
-            with report_damage(self.path):
-                return np.asarray(self.arrays[name][()])
-        except MemoryError:
-            message = f"{self.path}: {name} of shape {shape} does not fit into memory"
-            raise MemoryError(message) from None
+        with report_damage(self.path, f"{name} of shape {shape}"):
+            return np.asarray(self.arrays[name])
 
     def pick(self, role: str) -> str | None:
         """Return the array for a role, None if there is none."""
@@ -49,18 +45,17 @@ class NamedArrays:
                 raise ValueError("'features' must name one array")
             inside = any(name.endswith(f"/{named[0]}") for name in arrays)
             return None if inside else find_name(named[0], list(arrays), "arrays")
-        if like is not None and like.layout != "table" and (like.features or ("",))[0] in arrays:
-            return (like.features or ("",))[0]
+        before = like.features if like is not None and like.layout != "table" else None
+        if before and before[0] in arrays:
+            return before[0]
         if "X" in arrays:
             return "X"
         large = [n for n, array in arrays.items() if len(array.shape) >= 2]
         usual = usual_names(USUAL["features"], large)
         usual = [n for n in usual if arrays[n].dtype.kind == "f"] or usual
         if len(usual) > 1:
-            held = (
-                f"{' or '.join(usual)}; say which with 'features'. It holds {list_arrays(arrays)}"
-            )
-            raise ValueError(f"the tokens may be in {held}")
+            which = f"{' or '.join(usual)}; say which with 'features'"
+            raise ValueError(f"the tokens may be in {which}. It holds {list_arrays(arrays)}")
         return usual[0] if usual else self._layer_name()
 
     def _layer_name(self) -> str | None:
@@ -88,22 +83,19 @@ class NamedArrays:
 
     def read_tokens(self, name: str) -> Array:
         """Read the tokens; of several layers in one array, the one that is wanted."""
-        shape = self.arrays[name].shape
-        numbered = "layers" in self.arrays and len(self.arrays["layers"].shape) == 1
-        extra = len(shape) - (2 if "offsets" in self.arrays else 3)
-        if extra == 1 and not numbered:
+        shape, wanted = self.arrays[name].shape, self.roles.wanted_layer
+        if len(shape) != (3 if "offsets" in self.arrays else 4):
+            if self.roles.layer is not None and not _LAYER.search(name):
+                raise ValueError(f"'layer' is {self.roles.layer}, but {name} {shape} has no layers")
+            return self.read(name)
+        if "layers" not in self.arrays or len(self.arrays["layers"].shape) != 1:
             raise ValueError(
                 f"{name} of shape {shape} has one axis too many. If it is layers, add an array "
                 "'layers' with their numbers, and choose with 'layer'"
             )
-        if extra != 1:
-            if self.roles.layer is not None and not _LAYER.search(name):
-                raise ValueError(f"'layer' is {self.roles.layer}, but {name} {shape} has no layers")
-            return self.read(name)
-        layers, wanted = self.read("layers").tolist(), self.roles.wanted_layer
+        layers = self.read("layers").tolist()
         if wanted not in layers and len(layers) > 1:
             raise ValueError(f"{name} has the layers {shorten(layers, 40)}; say which with 'layer'")
-        place = 0 if len(layers) == 1 else layers.index(wanted)
         axes = [i for i, size in enumerate(shape[:-1]) if size == len(layers)]
         if len(axes) != 1:
             which = f"{len(axes)} axes of {name} {shape} have" if axes else f"no axis of {name} has"
@@ -111,7 +103,15 @@ class NamedArrays:
                 f"{which} the length of 'layers', {len(layers)}: save each layer as an array of "
                 "its own, layer_0, layer_1, …"
             )
+        place = layers.index(wanted) if len(layers) > 1 else 0
         return self.read(name).take(place, axis=axes[0])
+
+    def only_matrix(self) -> str:
+        """Return the one array that can be the tokens of a sequence."""
+        matrices = [name for name, array in self.arrays.items() if len(array.shape) in (2, 3)]
+        if len(matrices) != 1:
+            raise self.no_tokens()
+        return matrices[0]
 
     def no_tokens(self) -> ValueError:
         """Return the error of a file in which no array can be the tokens."""

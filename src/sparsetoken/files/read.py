@@ -7,48 +7,29 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken.files import array_files
 from sparsetoken.files.arrays import read_archive
-from sparsetoken.files.dataset import Dataset, checked
+from sparsetoken.files.dataset import Dataset, make_dataset
 from sparsetoken.files.folders import read_folder
-from sparsetoken.files.frames import (
-    Table,
-    is_saved_to_disk,
-    open_arrow,
-    open_parquet,
-    open_saved_to_disk,
-    open_text,
-)
+from sparsetoken.files.frames import TABLES, is_table, open_table
 from sparsetoken.files.guards import Arrays, check_size, prefix_errors, report_damage
-from sparsetoken.files.hdf5 import open_h5ad, open_hdf5
 from sparsetoken.files.labels import with_labels
-from sparsetoken.files.mat import open_mat
 from sparsetoken.files.named_arrays import NamedArrays
-from sparsetoken.files.npz import open_npy, open_npz
 from sparsetoken.files.roles import Roles
-from sparsetoken.files.safetensors import open_safetensors
 from sparsetoken.files.tables import read_table
-from sparsetoken.files.torch import open_torch
 from sparsetoken.sequences.folder import is_stored
 from sparsetoken.sequences.sequences import Sequences
 
-# A format is a function in a file of its own, and a line here.
-TABLES: dict[str, Callable[[Path], Table]] = {
-    ".csv": open_text,
-    ".tsv": open_text,
-    ".parquet": open_parquet,
-    ".arrow": open_arrow,
-    ".feather": open_arrow,
-}
 ARRAYS: dict[str, Callable[[Path], Arrays]] = {
-    ".npz": open_npz,
-    ".npy": open_npy,
-    ".h5": open_hdf5,
-    ".hdf5": open_hdf5,
-    ".h5ad": open_h5ad,
-    ".safetensors": open_safetensors,
-    ".pt": open_torch,
-    ".pth": open_torch,
-    ".mat": open_mat,
+    ".npz": array_files.open_npz,
+    ".npy": array_files.open_npy,
+    ".h5": array_files.open_hdf5,
+    ".hdf5": array_files.open_hdf5,
+    ".h5ad": array_files.open_h5ad,
+    ".safetensors": array_files.open_safetensors,
+    ".pt": array_files.open_torch,
+    ".pth": array_files.open_torch,
+    ".mat": array_files.open_mat,
 }
 
 
@@ -121,10 +102,13 @@ def read_dataset(
     (['ill', 'well'], [0, 2, 1])
     """
     path = Path(path)
-    columns = None if features is None else _listed(features)
+    columns, ignored = (
+        (names,) if isinstance(names, str) else None if names is None else tuple(names)
+        for names in (features, ignore)
+    )
     known = like if like is None or isinstance(like, Roles) else Roles.from_dict(like)
-    roles = Roles(by, label, group, columns, _listed(ignore), layer, like=known)
-    if path.is_dir() and labels is None and not is_saved_to_disk(path):
+    roles = Roles(by, label, group, columns, ignored or (), layer, like=known)
+    if path.is_dir() and labels is None and not is_table(path):
         tables = [path / f"labels{suffix}" for suffix in TABLES]
         labels = next((table for table in tables if table.exists()), None)
     if labels is None:
@@ -139,18 +123,6 @@ def read_dataset(
         return with_labels(dataset, table, roles)
 
 
-def is_table(path: str | Path) -> bool:
-    """Return whether a file has columns, not arrays."""
-    return _ending(Path(path)) in TABLES
-
-
-def open_table(path: str | Path, what: str = "path") -> Table:
-    """Open a file that has columns."""
-    if not is_table(path):
-        raise ValueError(f"{what} must end in {', '.join(TABLES)}, got {Path(path).name!r}")
-    return TABLES[_ending(Path(path))](Path(path))
-
-
 def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = False) -> Dataset:
     """Read a file or a folder by what it is; whatever is wrong is said with its name."""
     if path.suffix and not path.is_dir() and not is_table(path) and path.suffix not in ARRAYS:
@@ -161,16 +133,14 @@ def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = 
         )
     if not path.exists():
         raise FileNotFoundError(2, "there is no such file or folder", str(path))
-    asked = NamedArrays(path, {}, roles, max_numbers)
     with prefix_errors(path):
         if is_stored(path):
             return _read_stored(path, max_numbers)
-        if is_saved_to_disk(path):
-            return read_table(path, open_saved_to_disk(path), roles, max_numbers)
-        if path.is_dir():
-            return read_folder(path, asked, ARRAYS, _open_arrays)
         if is_table(path):
-            return read_table(path, open_table(path), roles, max_numbers, rows_alone)
+            return read_table(open_table(path), roles, max_numbers, rows_alone)
+        asked = NamedArrays(path, {}, roles, max_numbers)
+        if path.is_dir():
+            return read_folder(path, asked, list(ARRAYS), _open_arrays)
         return read_archive(replace(asked, arrays=_open_arrays(path)))
 
 
@@ -184,15 +154,6 @@ def _read_stored(folder: Path, max_numbers: int | None) -> Dataset:
     """Map a folder that ``Sequences.writer`` has written."""
     sequences = Sequences.open(folder)
     check_size(folder, sequences.tokens.size, 0, max_numbers)
-    labels: Any = None if sequences.labels is None else sequences.labels.tolist()
-    source = None if labels is None else "labels.npy"
-    rows = np.arange(len(sequences.tokens))
-    return checked(Dataset(folder, sequences, labels, None, rows, None, Roles(), source))
-
-
-def _listed(names: str | Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _ending(path: Path) -> str:
-    return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    labels = None if sequences.labels is None else sequences.labels.tolist()
+    rows, source = np.arange(len(sequences.tokens)), None if labels is None else "labels.npy"
+    return make_dataset(folder, sequences, rows, Roles(), source, labels)

@@ -1,11 +1,11 @@
 """Which column of a table, or array of an archive, plays which role."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any, Self
 
-from sparsetoken.sequences.interop import find_name
+from sparsetoken.sequences.forms import find_name
 
 _TOKENS = "X features feats embeddings hidden_states last_hidden_state activations acts tokens data"
 # Names as people write them. A table's label is never "y": that may be a coordinate.
@@ -23,20 +23,10 @@ USUAL: dict[str, list[str]] = {
 class Roles:
     """What is said about a file before it is read, and what is known of it afterwards.
 
-    Attributes
-    ----------
-    by, label, group : str or None
-        The column or array with the sequence of each token, the label, the group.
-    features : tuple of str or None
-        The columns with features, or the array with the tokens.
-    ignore : tuple of str
-        Columns that play no role.
-    layer : int or None
-        Which of several layers.
-    layout : str or None
-        "table", or "files" if each file is one sequence.
-    like : Roles or None
-        The roles in another file. They are taken where they fit, before usual names are.
+    ``by``, ``label`` and ``group`` are columns or arrays; ``features`` are columns, or the array
+    with the tokens; columns in ``ignore`` play no role. ``layout`` is "table", or "files" if each
+    file is one sequence. The roles of ``like``, another file, are taken where they fit, before
+    usual names are.
     """
 
     by: str | None = None
@@ -51,16 +41,13 @@ class Roles:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return what :meth:`to_dict` returned, perhaps by way of JSON."""
-        plain: dict[str, Any] = {field.name: values.get(field.name) for field in fields(cls)}
-        plain["ignore"] = plain["ignore"] or ()
-        plain |= {name: tuple(value) for name, value in plain.items() if isinstance(value, list)}
-        return cls(**plain)
+        known = {f.name: values[f.name] for f in fields(cls) if values.get(f.name) is not None}
+        known |= {name: tuple(v) for name, v in known.items() if isinstance(v, list)}
+        return cls(**known)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        plain = {n: list(v) if isinstance(v, tuple) else v for n, v in named.items()}
-        return {n: v for n, v in plain.items() if (v and n != "like") or v == 0}
+        return {n: v for n, v in asdict(self).items() if (v and n != "like") or v == 0}
 
     @property
     def wanted_layer(self) -> int | None:
@@ -98,8 +85,7 @@ def _plain(name: str) -> str:
 
 def find_names(patterns: Iterable[str], columns: Sequence[str]) -> list[str]:
     """Return the columns that patterns stand for, each once; every pattern must stand for some."""
-    names: dict[str, None] = {}
-    exact = set(columns)
+    names, exact = dict[str, None](), set(columns)
     for pattern in patterns:
         matched = [pattern] if pattern in exact else [n for n in columns if fnmatchcase(n, pattern)]
         names.update(dict.fromkeys(matched or [find_name(pattern, columns, "columns")]))
