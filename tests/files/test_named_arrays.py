@@ -19,10 +19,14 @@ def test_layers_without_numbers_are_refused(tmp_path):
     """All hidden states of a model, stacked."""
     path = tmp_path / "x.npz"
     archive(path, hidden_states=np.stack([PADDED, PADDED + 1]), attention_mask=MASK)
-    with pytest.raises(ValueError, match=r"\(2, 3, 5, 4\) has one axis too many. .* 'layers'"):
+    with pytest.raises(ValueError, match=r"\(2, 3, 5, 4\) has one axis too many, .* 'layers'"):
         read_dataset(path)
     archive(path, hidden_states=np.stack([PADDED, PADDED + 1]), attention_mask=MASK, layers=[4, 8])
     assert np.array_equal(read_dataset(path, layer=8).sequences[1], PADDED[1] + 1)
+    archive(path, hidden_states=PADDED[np.newaxis], layers=[4])
+    assert np.array_equal(read_dataset(path).sequences[1], PADDED[1])
+    with pytest.raises(ValueError, match="hidden_states has the layers 4; say which with 'layer'"):
+        read_dataset(path, layer=8)
 
 
 def test_layers_that_may_be_two_axes_are_refused(tmp_path):
@@ -30,7 +34,9 @@ def test_layers_that_may_be_two_axes_are_refused(tmp_path):
     path = tmp_path / "x.npz"
     for shape in ((3, 3, 5, 4), (5, 3, 3, 4), (3, 5, 3, 4)):
         archive(path, hidden_states=np.ones(shape, np.float32), layers=np.arange(3))
-        with pytest.raises(ValueError, match=r"2 axes of hidden_states .* save each layer as an"):
+        with pytest.raises(
+            ValueError, match=r"2 axes as long as 'layers', .*: save each layer as an"
+        ):
             read_dataset(path, layer=1)
 
 

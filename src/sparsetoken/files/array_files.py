@@ -41,12 +41,12 @@ def open_npy(path: Path) -> Arrays:
 
 def open_npz(path: Path) -> Arrays:
     """Open an archive of NumPy; an array is read when it is needed."""
-    arrays = {}
+    arrays, heads = {}, np.lib.format
     for entry in check_zip(path):
         with zipfile.ZipFile(path) as archive, archive.open(entry) as file:
-            first = np.lib.format.read_magic(file) == (1, 0)
-            head = "read_array_header_1_0" if first else "read_array_header_2_0"
-            shape, _, dtype = getattr(np.lib.format, head)(file)
+            first = heads.read_magic(file) == (1, 0)
+            read_head = heads.read_array_header_1_0 if first else heads.read_array_header_2_0
+            shape, _, dtype = read_head(file)
         if dtype.hasobject:
             raise UnreadableError(
                 f"{entry} holds Python objects, which are never read: save an array for each "
@@ -66,19 +66,18 @@ def _from_npz(path: Path, name: str) -> Array:
 def open_safetensors(path: Path) -> Arrays:
     """Open a file of tensors; one is read when it is needed."""
     package = import_extra("safetensors", f"{path}: .safetensors")
-    file, arrays = package.safe_open(path, framework="np"), {}
+    file, arrays = package.safe_open(path, framework="np"), dict[str, Delayed]()
 
-    def halves(name: str, shape: tuple[int, ...]) -> Array:  # the package has none for NumPy
+    def halves(name: str) -> Array:  # the package has none for NumPy
         bits = dict(package.deserialize(path.read_bytes()))[name]["data"]
-        return _from_bfloat16(np.frombuffer(bits, np.uint16)).reshape(shape)
+        return _from_bfloat16(np.frombuffer(bits, np.uint16)).reshape(arrays[name].shape)
 
     for name in sorted(file.keys()):
         tensor = file.get_slice(name)
         kind, shape = str(tensor.get_dtype()), tuple(tensor.get_shape())
         if kind not in _TENSORS:
             raise UnreadableError(f"{name} has type {kind}, which NumPy does not have")
-        whole = partial(file.get_tensor, name)
-        read = partial(halves, name, shape) if kind == "BF16" else whole
+        read = partial(halves if kind == "BF16" else file.get_tensor, name)
         arrays[name] = Delayed(shape, np.dtype(_TENSORS[kind]), read)
     return arrays
 
@@ -148,17 +147,20 @@ def open_mat(path: Path) -> Arrays:
 
 def open_hdf5(path: Path) -> Arrays:
     """Open an HDF5 file; datasets in groups have the names of both, text is text."""
-    string_type = import_extra("h5py", f"{path}: {path.suffix}").check_string_dtype
+    text_type = import_extra("h5py", f"{path}: {path.suffix}").check_string_dtype
     arrays = {}
     for name, item in _datasets(path).items():
-        kind, read = item.dtype, partial(_whole, item)
+        kind, source = item.dtype, item.asstr() if text_type(item.dtype) else item
         written = str(item.attrs.get("dtype", item.file.attrs.get("dtype", "")))
-        if string_type(item.dtype) is not None:
-            kind, read = np.dtype(object), partial(_whole, item.asstr())
-        elif "bfloat16" in written and kind.kind in "ui" and kind.itemsize == 2:
-            kind, read = np.dtype(np.float32), partial(_from_bfloat16, item)
-        arrays[name] = Delayed(item.shape, kind, read)
+        halves = "bfloat16" in written and kind.kind in "ui" and kind.itemsize == 2
+        kind = np.dtype(np.float32) if halves else kind
+        arrays[name] = Delayed(item.shape, kind, partial(_from_hdf5, source, halves))
     return arrays
+
+
+def _from_hdf5(item: Any, halves: bool) -> Array:
+    values = np.asarray(item[()])
+    return _from_bfloat16(values) if halves else values
 
 
 def open_h5ad(path: Path) -> Arrays:
@@ -208,10 +210,6 @@ def _datasets(path: Path) -> dict[str, Any]:
     return datasets
 
 
-def _whole(item: Any) -> Array:
-    return np.asarray(item[()])
-
-
 def _dense(read_elem: Any, item: Any) -> Array:
     matrix = read_elem(item)
     if hasattr(matrix, "check_format"):
@@ -219,6 +217,6 @@ def _dense(read_elem: Any, item: Any) -> Array:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
-def _from_bfloat16(bits: Any) -> Array:
+def _from_bfloat16(bits: Array) -> Array:
     """Return float32 whose upper halves are given: NumPy has no bfloat16."""
-    return (np.asarray(bits).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)

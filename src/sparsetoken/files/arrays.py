@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.dataset import Dataset, make_dataset
+from sparsetoken.files.dataset import Dataset, checked
 from sparsetoken.files.guards import check_size, list_arrays, prefix_errors, shorten
 from sparsetoken.files.named_arrays import NamedArrays
 from sparsetoken.files.roles import USUAL, Roles, usual_names
@@ -49,7 +49,7 @@ def read_archive(archive: NamedArrays) -> Dataset:
     coords = _coordinates(archive, rows, total)
     used = Roles(by, label, group, (name,), layer=roles.wanted_layer)
     source = None if label is None else f"array {label!r}"
-    return make_dataset(path, sequences, rows, used, source, labels, groups, coords)
+    return checked(Dataset(path, sequences, labels, groups, rows, coords, used, source))
 
 
 def _divide(
@@ -162,7 +162,7 @@ def read_sequences(
     wanted, features = asked.roles, (names[0],) if len(set(names)) == 1 else None
     roles = Roles(wanted.by, wanted.label, None, features, (), wanted.wanted_layer, "files")
     source, where = None if labels is None else "the file of each sequence", np.concatenate(rows)
-    return make_dataset(path, sequences, where, roles, source, labels, groups, places)
+    return checked(Dataset(path, sequences, labels, groups, where, places, roles, source))
 
 
 def _check_width(name: str, width: int, first: str, expected: int, hint: str = "") -> None:

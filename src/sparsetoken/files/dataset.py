@@ -102,26 +102,17 @@ class Dataset:
         )
 
 
-def make_dataset(
-    path: Path,
-    sequences: Sequences,
-    rows: Indices,
-    roles: Roles,
-    label_source: str | None,
-    labels: Any,
-    groups: Any = None,
-    coords: Any = None,
-) -> Dataset:
-    """Check sequences, number those without names, and leave out those without tokens."""
-    if sequences.ids is None:
-        names, ids = sequences.feature_names, np.arange(len(sequences))
-        sequences = Sequences(sequences.tokens, sequences.offsets, names, ids)
-    dataset = Dataset(path, sequences, None, None, rows, coords, roles, label_source)
-    dataset, empty = dataset.labelled_by(labels, groups), sequences.lengths == 0
+def checked(dataset: Dataset) -> Dataset:
+    """Check sequences and labels, number those without names, leave out those without tokens."""
+    X = dataset.sequences
+    if X.ids is None:
+        X = Sequences(X.tokens, X.offsets, X.feature_names, np.arange(len(X)))
+    dataset = replace(dataset, sequences=X).labelled_by(dataset.labels, dataset.groups)
+    empty = X.lengths == 0
     if empty.any() and not empty.all():
+        count = f"{empty.sum()} of {len(X)} sequences have no tokens and are left out"
         left_out = shorten(np.array(dataset.ids)[empty].tolist())
-        count = f"{empty.sum()} of {len(empty)} sequences have no tokens and are left out"
-        warn_caller(f"{path}: {count}: {left_out}", UserWarning)
+        warn_caller(f"{dataset.path}: {count}: {left_out}", UserWarning)
         dataset = dataset._subset(~empty)
     as_sequences(dataset.sequences)
     return dataset
@@ -133,10 +124,9 @@ def is_missing(value: Any) -> bool:
 
 
 def _as_labels(values: Sequence[Any]) -> Array:
-    """Return labels as integers if all are whole numbers, also as text, and as they are if not.
+    """Return labels as integers if all are whole numbers, also as text, and None where missing.
 
     Labels that differ stay different: ``01`` is no 1, and neither are ``1`` and ``1.0`` together.
-    Those that are missing become None.
     """
     present = dict.fromkeys(value for value in values if not is_missing(value))
     labels: dict[Any, Any] = {value: _whole(value) for value in present}
@@ -149,12 +139,5 @@ def _as_labels(values: Sequence[Any]) -> Array:
 
 def _whole(value: Any) -> int | None:
     """Return a value as the whole number that it is, or None."""
-    if isinstance(value, str):
-        digits = _WHOLE.fullmatch(value)
-        return None if digits is None else int(digits[1])
-    if isinstance(value, bool | np.bool_):
-        return None
-    if isinstance(value, int | np.integer):
-        return int(value)
-    exact = isinstance(value, float | np.floating) and float(value).is_integer()
-    return int(value) if exact and abs(value) < 2**53 else None
+    digits = _WHOLE.fullmatch(str(value))
+    return None if digits is None else int(digits[1])

@@ -20,9 +20,7 @@ def read_folder(
 ) -> Dataset:
     """Read a folder; the name of a file, or of the folder that it is alone in, names a sequence.
 
-    Folders inside are classes if each sequence is in one of several. ``features`` beside
-    ``labels`` and ``coords`` has the tokens, and files of the same names in the others have the
-    rest.
+    Folders inside are classes, or ``features`` beside ``labels`` and ``coords`` of the same files.
     """
     home = next((folder / n for n in USUAL["features"] if (folder / n).is_dir()), folder)
     files = _named(home, _files(home, endings))
@@ -50,10 +48,8 @@ def _files(folder: Path, endings: Sequence[str]) -> list[Path]:
     if len(kinds) != 1:
         counts = Counter(p.suffix or p.name for p in every if p.suffix in kinds or not kinds)
         held = " and ".join(f"{n} {kind}" for kind, n in counts.most_common(5)) or "nothing"
-        raise ValueError(
-            f"{folder} must hold files of one kind, {', '.join(endings)}; it holds {held}; save "
-            "other arrays with numpy.savez"
-        )
+        kinds_read = f"files of one kind, {', '.join(endings)}; it holds {held}"
+        raise ValueError(f"{folder} must hold {kinds_read}; save other arrays with numpy.savez")
     return files
 
 

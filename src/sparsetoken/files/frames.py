@@ -8,6 +8,7 @@ import csv
 import gzip
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from sparsetoken.files.guards import UnreadableError, check_size, report_damage
 
 _NO_NUMBER = re.compile(r"column #(\d+): Row #(\d+): CSV conversion error to double")
 _WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_IGNORE = "if this column is no feature, leave it out with 'ignore'"
 _FILL = "Sequences.from_frame and estimators.PerToken(SimpleImputer()) fill it"
 
 
@@ -25,21 +27,18 @@ class Table(NamedTuple):
     """A file with columns."""
 
     path: Path
-    schema: Any
-    """Names and types of the columns, of Arrow."""
-    batches: Callable[[Sequence[str], Sequence[str]], Iterable[Any]]
-    """Reads columns of names or labels, and columns of features."""
-    text: bool = False
-    """Whether the file is text: its types are chosen when it is read."""
+    schema: Any  # of Arrow: names and types of the columns
+    batches: Callable[[Sequence[str], Sequence[str]], Iterable[Any]]  # of texts, and of features
+    text: bool = False  # types are chosen when it is read
 
     @property
     def kinds(self) -> dict[str, str]:
         """What each column holds: "text", "number", "vector", "tokens", or its type."""
-        names = list(self.schema.names)
-        for name in names if len(set(names)) < len(names) else ():
-            if names.count(name) > 1:
-                raise ValueError(f"{self.path} has two columns named {name!r}")
-        return {field.name: "any" if self.text else _kind(field.type) for field in self.schema}
+        kinds = {field.name: "any" if self.text else _kind(field.type) for field in self.schema}
+        if len(kinds) < len(self.schema):
+            twice = next(name for name, n in Counter(self.schema.names).items() if n > 1)
+            raise ValueError(f"{self.path} has two columns named {twice!r}")
+        return kinds
 
     def read(
         self, texts: Sequence[str], features: Sequence[str], max_numbers: int | None = None
@@ -69,8 +68,7 @@ class Table(NamedTuple):
     def no_number(self, row: int, column: str, more: str = "") -> UnreadableError:
         """Return the error of a feature that is no finite number, or is missing."""
         cell = f"{self.where(row, column)} is not a finite number{more}"
-        other = "if this column is no feature, leave it out with 'ignore'"
-        return UnreadableError(f"{cell}; {other}; if a value is missing, {_FILL}")
+        return UnreadableError(f"{cell}; {_IGNORE}; if a value is missing, {_FILL}")
 
 
 def is_table(path: str | Path) -> bool:

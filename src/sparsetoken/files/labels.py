@@ -56,8 +56,8 @@ def _values(column: list[Any], names: list[Any], places: Places, count: int) -> 
 def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> tuple[str, Places]:
     """Return the column that names the sequences, with the sequence of each row.
 
-    It is the one that the caller names, one with a usual name, or else the only one that holds
-    exactly the names of the sequences. Unless it is named it must name all of them.
+    It is named by the caller, has a usual name, or is the only one with exactly the names. Unless
+    the caller names it, it must name all sequences.
     """
     count = len(dataset)
     places = {name: _places(dataset.ids, values) for name, values in columns.items()}
@@ -79,10 +79,10 @@ def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> t
     partial = [f"{n!r} names {counts[n]} of {count}" for n in columns if counts[n]]
     if not partial:
         raise _no_match(dataset, columns, (usual or list(columns))[0])
-    raise ValueError(
-        f"it is not certain which column names the sequences: {shorten(partial)}; say which with "
-        "'by' (sequences that it does not name have no label)"
+    which = (
+        f"{shorten(partial)}; say which with 'by' (sequences that it does not name have no label)"
     )
+    raise ValueError(f"it is not certain which column names the sequences: {which}")
 
 
 def _no_match(dataset: Dataset, columns: dict[str, list[Any]], name: str) -> ValueError:

@@ -88,23 +88,18 @@ class NamedArrays:
             if self.roles.layer is not None and not _LAYER.search(name):
                 raise ValueError(f"'layer' is {self.roles.layer}, but {name} {shape} has no layers")
             return self.read(name)
-        if "layers" not in self.arrays or len(self.arrays["layers"].shape) != 1:
-            raise ValueError(
-                f"{name} of shape {shape} has one axis too many. If it is layers, add an array "
-                "'layers' with their numbers, and choose with 'layer'"
-            )
-        layers = self.read("layers").tolist()
-        if wanted not in layers and len(layers) > 1:
-            raise ValueError(f"{name} has the layers {shorten(layers, 40)}; say which with 'layer'")
+        layers = self.read("layers").ravel().tolist() if "layers" in self.arrays else []
         axes = [i for i, size in enumerate(shape[:-1]) if size == len(layers)]
         if len(axes) != 1:
-            which = f"{len(axes)} axes of {name} {shape} have" if axes else f"no axis of {name} has"
             raise ValueError(
-                f"{which} the length of 'layers', {len(layers)}: save each layer as an array of "
-                "its own, layer_0, layer_1, …"
+                f"{name} of shape {shape} has one axis too many, and {len(axes)} axes as long as "
+                "'layers', an array with the numbers of layers: save each layer as an array of its "
+                "own, layer_0, layer_1, …"
             )
-        place = layers.index(wanted) if len(layers) > 1 else 0
-        return self.read(name).take(place, axis=axes[0])
+        wanted = layers[0] if wanted is None and len(layers) == 1 else wanted
+        if wanted not in layers:
+            raise ValueError(f"{name} has the layers {shorten(layers, 40)}; say which with 'layer'")
+        return self.read(name).take(layers.index(wanted), axis=axes[0])
 
     def only_matrix(self) -> str:
         """Return the one array that can be the tokens of a sequence."""

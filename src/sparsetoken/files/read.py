@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsetoken.files import array_files
 from sparsetoken.files.arrays import read_archive
-from sparsetoken.files.dataset import Dataset, make_dataset
+from sparsetoken.files.dataset import Dataset, checked
 from sparsetoken.files.folders import read_folder
 from sparsetoken.files.frames import TABLES, is_table, open_table
 from sparsetoken.files.guards import Arrays, check_size, prefix_errors, report_damage
@@ -61,14 +61,12 @@ def read_dataset(
     label : str, optional
         The column or array with the label; by default "label" or "labels", among arrays also "y".
     labels : str or path, optional
-        A table with the label of each sequence, and its group. Its column ``by`` names the
-        sequences, or one with a usual name ("id", "bag", "slide_id", "file"…), or the only one
-        that holds exactly their names. By default ``labels.csv`` (or ``.tsv``, ``.parquet``…) in a
-        folder.
+        A table with the label of each sequence, and its group; by default ``labels.csv`` (or
+        ``.parquet``…) in a folder. Its column ``by`` names the sequences, or one with a usual name
+        ("id", "bag", "slide_id", "file"…), or the only one that holds exactly their names.
     features : str or sequence of str, optional
         Columns of features, by name or by pattern (``px*``); by default all that are nothing else.
-        Among arrays: the one that holds the tokens, by default "X", "features", "feats",
-        "embeddings", "hidden_states" or "activations".
+        Among arrays: the one with the tokens, by default "X", "features", "hidden_states"…
     layer : int, optional
         Which layer, if there is one array per layer, or one with several layers.
     group : str, optional
@@ -78,8 +76,7 @@ def read_dataset(
     max_numbers : int, optional
         Refuse files with more numbers than that before they are read.
     like : Roles or dict, optional
-        ``Dataset.roles`` of another file: its columns are looked for before those of usual names,
-        but need not be there.
+        ``Dataset.roles`` of another file, used where they fit, before usual names are.
     rows_alone : bool, default=False
         Take each row of a table as a sequence of one token if no column names sequences.
 
@@ -126,11 +123,9 @@ def read_dataset(
 def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = False) -> Dataset:
     """Read a file or a folder by what it is; whatever is wrong is said with its name."""
     if path.suffix and not path.is_dir() and not is_table(path) and path.suffix not in ARRAYS:
-        endings = ", ".join([*TABLES, *ARRAYS])
-        raise ValueError(
-            f"data must be a folder or a file ending in {endings}, got {path.name!r}; save other "
-            "arrays with numpy.savez"
-        )
+        wrong = f"{', '.join([*TABLES, *ARRAYS])}, got {path.name!r}"
+        other = "save other arrays with numpy.savez"
+        raise ValueError(f"data must be a folder or a file ending in {wrong}; {other}")
     if not path.exists():
         raise FileNotFoundError(2, "there is no such file or folder", str(path))
     with prefix_errors(path):
@@ -154,6 +149,6 @@ def _read_stored(folder: Path, max_numbers: int | None) -> Dataset:
     """Map a folder that ``Sequences.writer`` has written."""
     sequences = Sequences.open(folder)
     check_size(folder, sequences.tokens.size, 0, max_numbers)
-    labels = None if sequences.labels is None else sequences.labels.tolist()
+    labels: Any = None if sequences.labels is None else sequences.labels.tolist()
     rows, source = np.arange(len(sequences.tokens)), None if labels is None else "labels.npy"
-    return make_dataset(folder, sequences, rows, Roles(), source, labels)
+    return checked(Dataset(folder, sequences, labels, None, rows, None, Roles(), source))

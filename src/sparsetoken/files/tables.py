@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array, Indices
-from sparsetoken.files.dataset import Dataset, is_missing, make_dataset
+from sparsetoken.files.dataset import Dataset, checked, is_missing
 from sparsetoken.files.frames import Table
 from sparsetoken.files.guards import shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
@@ -57,7 +57,7 @@ def read_table(
     sequences = grouped(tokens, ids, of_token, feature_names)
     numbers = np.repeat(rows, lengths)[np.argsort(of_token, kind="stable")]
     source = None if used.label is None else f"column {used.label!r}"
-    return make_dataset(table.path, sequences, numbers, used, source, labels, groups)
+    return checked(Dataset(table.path, sequences, labels, groups, numbers, None, used, source))
 
 
 def _choose(table: Table, roles: Roles) -> Roles:
@@ -95,9 +95,9 @@ def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]
         return features
     for name in features:
         if kinds[name] not in ("any", "number"):
-            kind = "string" if kinds[name] == "text" else kinds[name]
+            held = "string" if kinds[name] == "text" else kinds[name]
             raise ValueError(
-                f"column {name!r} holds {kind}, not numbers; leave it out with 'ignore'"
+                f"column {name!r} holds {held}, not numbers; leave it out with 'ignore'"
             )
     return features
 

@@ -9,21 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetoken._types import Array, Indices
+from sparsetoken.sequences import forms
 from sparsetoken.sequences.checks import check_sequences, warn_caller, warn_of_empty
 from sparsetoken.sequences.folder import SequenceWriter, map_folder
-from sparsetoken.sequences.forms import (
-    as_names,
-    column_names,
-    find_name,
-    frame_tokens,
-    is_frame,
-    join_tokens,
-    named_tokens,
-    offsets_of,
-    stack,
-    stack_list,
-    stack_padded,
-)
+from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.grouping import group_rows, is_row_number, one_per_group, refuse_labels
 
 
@@ -72,7 +61,7 @@ class Sequences:
         ids: ArrayLike | None = None,
         labels: ArrayLike | None = None,
     ) -> None:
-        tokens, names = named_tokens(tokens, "tokens")
+        tokens, names = forms.named_tokens(tokens, "tokens")
         offsets = np.asarray(offsets)
         if tokens.ndim != 2:
             raise ValueError(f"tokens must have shape (total_tokens, dim), got {tokens.shape}")
@@ -85,7 +74,7 @@ class Sequences:
             raise ValueError("offsets must not decrease")
         self.tokens, self.dim, self.dtype = tokens, int(tokens.shape[1]), tokens.dtype
         self.offsets = offsets.astype(np.int64)
-        self.feature_names = names if feature_names is None else as_names(feature_names)
+        self.feature_names = names if feature_names is None else forms.as_names(feature_names)
         self.ids, self.labels = (None if v is None else np.asarray(v) for v in (ids, labels))
         if self.feature_names is not None and len(self.feature_names) != self.dim:
             wrong = f"one a feature, got {len(self.feature_names)}"
@@ -106,7 +95,7 @@ class Sequences:
         >>> st.Sequences.from_list([np.ones((2, 3)), np.zeros((4, 3))])
         Sequences(n_sequences=2, total_tokens=6, dim=3, lengths=2…4, dtype=float64)
         """
-        return cls(*stack_list(sequences))
+        return cls(*forms.stack_list(sequences))
 
     @classmethod
     def from_frame(
@@ -154,19 +143,19 @@ class Sequences:
         >>> y
         array([1, 0])
         """
-        if not is_frame(frame):
+        if not forms.is_frame(frame):
             raise ValueError(f"frame must be a table with columns, got {type(frame).__name__}")
         if by in getattr(getattr(frame, "index", None), "names", ()):
             frame = frame.reset_index(by)
-        columns = column_names(frame)
+        columns = forms.column_names(frame)
         named = [features] if isinstance(features, str) else features
         one_each = [name for name in (label, groups) if name is not None]
         left_out = [by, *one_each, *([ignore] if isinstance(ignore, str) else ignore)]
         for name in [*left_out, *(named or ())]:
-            find_name(name, columns, "the frame")
+            forms.find_name(name, columns, "the frame")
         left_out += filter(is_row_number, columns)
         names = [n for n in columns if n not in left_out] if named is None else list(named)
-        tokens = frame_tokens(frame, names)
+        tokens = forms.frame_tokens(frame, names)
         ids, codes = group_rows(frame[by], by)
         if named is None:
             refuse_labels(tokens, codes, names)
@@ -188,7 +177,7 @@ class Sequences:
         >>> X.ids.tolist(), X.lengths.tolist()
         (['b', 'a'], [2, 1])
         """
-        array, names = named_tokens(tokens, "tokens")
+        array, names = forms.named_tokens(tokens, "tokens")
         ids, codes = group_rows(bag, "bag")
         if array.ndim != 2 or len(array) != len(codes):
             raise ValueError(f"tokens must have shape ({len(codes)}, dim), got {array.shape}")
@@ -212,7 +201,7 @@ class Sequences:
         >>> st.Sequences.from_padded(np.ones((2, 3, 4)), [[1, 1, 0], [1, 1, 1]])
         Sequences(n_sequences=2, total_tokens=5, dim=4, lengths=2…3, dtype=float64)
         """
-        return cls(*stack_padded(array, mask))
+        return cls(*forms.stack_padded(array, mask))
 
     @classmethod
     def from_offsets(cls, tokens: Any, offsets: ArrayLike) -> "Sequences":
@@ -239,7 +228,7 @@ class Sequences:
         """
         if not parts:
             raise ValueError("parts must hold at least one Sequences, got none")
-        tokens = join_tokens([(part.tokens, part.feature_names) for part in parts], "part")
+        tokens = forms.join_tokens([(part.tokens, part.feature_names) for part in parts], "part")
         offsets = offsets_of(np.concatenate([part.lengths for part in parts]))
         ids = [part.ids for part in parts if part.ids is not None]
         every = np.concatenate(ids) if len(ids) == len(parts) else None
@@ -404,7 +393,7 @@ def as_sequences(X: Any, first: int = 0, *, finite: bool = True) -> Sequences:
     ``first`` is the number of the first sequence in error messages. Only with ``finite`` are
     missing values and infinities refused.
     """
-    sequences = X if isinstance(X, Sequences) else Sequences(*stack(X))
+    sequences = X if isinstance(X, Sequences) else Sequences(*forms.stack(X))
     check_sequences(sequences, first, finite=finite)
     return sequences
 
