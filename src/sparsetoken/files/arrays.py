@@ -148,12 +148,15 @@ def read_sequences(
             tokens, kept = _one_sequence(archive, name)
             places = _coordinates(archive, kept, len(tokens))
             values = _one_value(archive, "label"), _one_value(archive, "group")
-        total += tokens.size
+        total, dim = total + tokens.size, tokens.shape[1]
         check_size(path, total, 4, asked.max_numbers)
-        first, width = (parts[0][0], parts[0][2].shape[1]) if parts else (title, tokens.shape[1])
-        _check_width(title, tokens.shape[1], first, width)
         tokens = tokens if len(kept) == len(tokens) else tokens[kept]
         parts.append((title, name, tokens, kept, places, *values))
+        if (expected := parts[0][2].shape[1]) != dim:
+            wrong = f"{dim} features per token, {parts[0][0]!r} has {expected}"
+            held = f"name it with 'features': {list_arrays(asked.arrays)}"
+            hint = f"; if one array holds the tokens, {held}" if asked.arrays else ""
+            raise ValueError(f"sequence {title!r} has {wrong}{hint}")
     columns: Any = zip(*parts, strict=True)
     ids, names, tokens, rows, coords, labels, groups = columns
     labels, groups = (None if all(v is None for v in each) else each for each in (labels, groups))
@@ -163,12 +166,6 @@ def read_sequences(
     roles = Roles(wanted.by, wanted.label, None, features, (), wanted.wanted_layer, "files")
     source, where = None if labels is None else "the file of each sequence", np.concatenate(rows)
     return checked(Dataset(path, sequences, labels, groups, where, places, roles, source))
-
-
-def _check_width(name: str, width: int, first: str, expected: int, hint: str = "") -> None:
-    if width != expected:
-        message = f"sequence {name!r} has {width} features per token, {first!r} has {expected}"
-        raise ValueError(f"{message}{hint}")
 
 
 def _one_sequence(archive: NamedArrays, name: str) -> tuple[Array, Array]:
@@ -206,11 +203,7 @@ def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
     tokens_in_each = all(usual_names(USUAL["features"], inside) for inside in groups.values())
     if groups and "" not in groups and (tokens_in_each or named is not None):
         return [(home, replace(archive, arrays=inside)) for home, inside in groups.items()]
-    widths = {name: array.shape[1] for name, array in arrays.items() if len(array.shape) == 2}
-    if not widths or any(len(array.shape) == 3 for array in arrays.values()):
+    matrices = [name for name, array in arrays.items() if len(array.shape) == 2]
+    if not matrices or any(len(array.shape) == 3 for array in arrays.values()):
         raise archive.no_tokens()
-    first = next(iter(widths))
-    hint = f"; if one array holds the tokens, name it with 'features': {list_arrays(arrays)}"
-    for name, width in widths.items():
-        _check_width(name, width, first, widths[first], hint)
-    return [(name, replace(archive, arrays={"X": arrays[name]})) for name in widths]
+    return [(name, replace(archive, arrays={"X": arrays[name]})) for name in matrices]

@@ -59,37 +59,30 @@ def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> t
     It is named by the caller, has a usual name, or is the only one with exactly the names. Unless
     the caller names it, it must name all sequences.
     """
-    count = len(dataset)
-    places = {name: _places(dataset.ids, values) for name, values in columns.items()}
-    counts = {name: len({*rows} - {None}) for name, rows in places.items()}
-    if by is not None and (by in columns or by != dataset.roles.by):
-        by = find_name(by, list(columns), "'by'")
-        if not counts[by]:
-            raise _no_match(dataset, columns, by)
-        return by, places[by]
-    columns = {name: values for name, values in columns.items() if not is_row_number(name)}
-    if not columns:
+    named = by is not None and (by in columns or by != dataset.roles.by)
+    names = [find_name(str(by), list(columns), "'by'")] if named else list(columns)
+    names = names if named else [name for name in names if not is_row_number(name)]
+    if not names:
         raise ValueError("no column names the sequences")
-    usual = usual_names(_NAMES, columns)
-    complete = [name for name in usual if counts[name] == count]
-    if not complete and dataset.ids != list(range(count)):  # numbered: no names at all
-        complete = [name for name in columns if len(places[name]) == counts[name] == count]
+    ids, count = dataset.ids, len(dataset)
+    places = {name: _places(ids, columns[name]) for name in names}
+    counts = {name: len({*rows} - {None}) for name, rows in places.items()}
+    usual = names if named else usual_names(_NAMES, names)
+    complete = [name for name in usual if counts[name] == count or (named and counts[name])]
+    if not complete and ids != list(range(count)):  # numbered: no names at all
+        complete = [name for name in names if len(places[name]) == counts[name] == count]
     if complete and all(places[name] == places[complete[0]] for name in complete):
         return complete[0], places[complete[0]]
-    partial = [f"{n!r} names {counts[n]} of {count}" for n in columns if counts[n]]
+    partial = [f"{name!r} names {counts[name]} of {count}" for name in names if counts[name]]
     if not partial:
-        raise _no_match(dataset, columns, (usual or list(columns))[0])
+        first = (usual or names)[0]
+        held = f"it has {columns[first][0]!r} in {first!r}, {dataset.path} has {ids[0]!r}"
+        hint = "say with 'by' which column names them"
+        raise ValueError(f"it names none of the sequences: {held}; {hint}")
     which = (
         f"{shorten(partial)}; say which with 'by' (sequences that it does not name have no label)"
     )
     raise ValueError(f"it is not certain which column names the sequences: {which}")
-
-
-def _no_match(dataset: Dataset, columns: dict[str, list[Any]], name: str) -> ValueError:
-    return ValueError(
-        f"it names none of the sequences: it has {columns[name][0]!r} in {name!r}, "
-        f"{dataset.path} has {dataset.ids[0]!r}; say with 'by' which column names them"
-    )
 
 
 def _places(ids: Sequence[Any], values: list[Any]) -> Places:

@@ -72,10 +72,9 @@ class NamedArrays:
             wanted = next(iter(layers))
         if wanted not in layers:
             missing = "" if wanted is None else f" There is no layer {wanted}."
-            raise ValueError(
-                f"{self.path} holds one array per layer: say which with 'layer', one of "
-                f"{shorten(sorted(layers), 99)}.{missing} It holds {list_arrays(self.arrays)}"
-            )
+            which = f"say which with 'layer', one of {shorten(sorted(layers), 99)}.{missing}"
+            held = f"{which} It holds {list_arrays(self.arrays)}"
+            raise ValueError(f"{self.path} holds one array per layer: {held}")
         if len(layers[wanted]) > 1:
             names = " and ".join(layers[wanted])
             raise ValueError(f"layer {wanted} has {names}; say which with 'features'")
