@@ -7,7 +7,7 @@ are refused. What can crash a library is first read by a process of its own (``a
 import pickle
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from sparsetoken.files.guards import (
     believable,
     check_size,
     check_zip,
+    report_damage,
     run_apart,
 )
 
@@ -31,6 +32,13 @@ _PATIENCE = 120.0  # seconds for the texts of a file
 _TENSORS = {"BOOL": "?", "BF16": "f4", "F16": "f2", "F32": "f4", "F64": "f8"} | {
     f"{kind}{8 * size}": f"{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
 }
+
+
+def open_arrays(path: Path) -> Arrays:
+    """Open a file by its ending."""
+    path.open("rb").close()  # a file that is missing or forbidden is not a damaged one
+    with report_damage(path):
+        return ARRAYS[path.suffix](path)
 
 
 def open_npy(path: Path) -> Arrays:
@@ -220,3 +228,16 @@ def _dense(read_elem: Any, item: Any) -> Array:
 def _from_bfloat16(bits: Array) -> Array:
     """Return float32 whose upper halves are given: NumPy has no bfloat16."""
     return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+ARRAYS: dict[str, Callable[[Path], Arrays]] = {
+    ".npz": open_npz,
+    ".npy": open_npy,
+    ".h5": open_hdf5,
+    ".hdf5": open_hdf5,
+    ".h5ad": open_h5ad,
+    ".safetensors": open_safetensors,
+    ".pt": open_torch,
+    ".pth": open_torch,
+    ".mat": open_mat,
+}

@@ -1,5 +1,6 @@
-"""Sequences of named arrays: where they start, which arrays are labels, groups and coordinates."""
+"""Sequences of named arrays: all in one file, or one per file of a folder."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -8,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
+from sparsetoken.files.array_files import ARRAYS, open_arrays
 from sparsetoken.files.dataset import Dataset, checked
 from sparsetoken.files.guards import check_size, list_arrays, prefix_errors, shorten
-from sparsetoken.files.named_arrays import NamedArrays
-from sparsetoken.files.roles import USUAL, Roles, usual_names
+from sparsetoken.files.roles import USUAL, NamedArrays, Roles, usual_names
 from sparsetoken.sequences.checks import OneTokenWarning, warn_caller
 from sparsetoken.sequences.forms import as_floats, offsets_of, stack
 from sparsetoken.sequences.grouping import group_rows, one_per_group
 from sparsetoken.sequences.sequences import Sequences, grouped
+
+_SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
 
 
 def read_archive(archive: NamedArrays) -> Dataset:
@@ -29,11 +32,11 @@ def read_archive(archive: NamedArrays) -> Dataset:
     path, arrays, roles = archive.path, archive.arrays, archive.roles
     name = archive.tokens_name()
     if name is None:
-        return read_sequences(path, _sequences_inside(archive), archive)
+        return _read_sequences(archive, _sequences_inside(archive))
     by, shape = archive.pick("by"), arrays[name].shape
     alone = by is None and "offsets" not in arrays and (len(shape) == 2 or shape[0] == 1)
     if alone and roles.like is not None and roles.like.layout == "files":
-        return read_sequences(path, [(path.stem, archive)], archive)
+        return _read_sequences(archive, [(path.stem, archive)])
     label, group = archive.pick("label"), archive.pick("group")
     sequences, rows, total, codes = _divide(archive, name, by)
     labels, groups = (
@@ -137,11 +140,9 @@ def _per_sequence(
     return [by_name[sequence] for sequence in names]
 
 
-def read_sequences(
-    path: Path, archives: Iterable[tuple[str, NamedArrays]], asked: NamedArrays
-) -> Dataset:
+def _read_sequences(asked: NamedArrays, archives: Iterable[tuple[str, NamedArrays]]) -> Dataset:
     """Read archives that hold one sequence each, with its coordinates and its label if there."""
-    parts, total = list[tuple[Any, ...]](), 0
+    path, parts, total = asked.path, list[tuple[Any, ...]](), 0
     for title, archive in archives:
         with prefix_errors(archive.path):
             name = archive.tokens_name() or archive.only_matrix()
@@ -207,3 +208,76 @@ def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
     if not matrices or any(len(array.shape) == 3 for array in arrays.values()):
         raise archive.no_tokens()
     return [(name, replace(archive, arrays={"X": arrays[name]})) for name in matrices]
+
+
+def read_folder(asked: NamedArrays) -> Dataset:
+    """Read a folder; the name of a file, or of the folder that it is alone in, names a sequence.
+
+    Folders inside are classes, or ``features`` beside ``labels`` and ``coords`` of the same files.
+    """
+    folder = asked.path
+    home = next((folder / n for n in USUAL["features"] if (folder / n).is_dir()), folder)
+    files = _named(home, _files(home))
+    archives = (
+        (name, replace(asked, path=file, arrays=_with_siblings(file, home, folder)))
+        for name, file in files.items()
+    )
+    dataset = _read_sequences(asked, archives)
+    classes = _classes(home, files)
+    if dataset.labels is not None or classes is None:
+        return dataset
+    labelled = dataset.labelled_by([classes[name] for name in dataset.ids], dataset.groups)
+    return replace(labelled, label_source="the folder of each file")
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a folder that hold arrays, all in it or all deeper inside."""
+    every = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    files = [path for path in every if path.suffix in ARRAYS]
+    beside = [path for path in files if path.parent == folder]
+    if 0 < len(beside) < len(files):
+        inside = f"{beside[0].name} beside {len(files) - len(beside)} files in folders"
+        raise ValueError(f"{folder} holds {inside}: move it away, or name the folder to read")
+    kinds = {path.suffix for path in files}
+    if len(kinds) != 1:
+        counts = Counter(p.suffix or p.name for p in every if p.suffix in kinds or not kinds)
+        held = " and ".join(f"{n} {kind}" for kind, n in counts.most_common(5)) or "nothing"
+        kinds_read = f"files of one kind, {', '.join(ARRAYS)}; it holds {held}"
+        raise ValueError(f"{folder} must hold {kinds_read}; save other arrays with numpy.savez")
+    return files
+
+
+def _named(folder: Path, files: list[Path]) -> dict[str, Path]:
+    """Return the files by the shortest names that tell them apart."""
+    stems = {file.stem for file in files}
+    if 1 < len(files) == len(stems):
+        return {file.stem: file for file in files}
+    paths = [file.relative_to(folder).with_suffix("") for file in files]
+    if len(stems) == 1 and folder not in (file.parent for file in files):
+        paths = [path.parent for path in paths]
+    return {path.as_posix(): file for path, file in zip(paths, files, strict=True)}
+
+
+def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:
+    """Return the folder that each file is in, if folders can be classes."""
+    homes = {name: file.relative_to(folder).parent.as_posix() for name, file in files.items()}
+    distinct = set(homes.values())
+    if len(distinct) < 2 or any("/" in home for home in distinct):
+        return None
+    if len(distinct) == len(files) or any(name != file.stem for name, file in files.items()):
+        return None  # one folder per sequence
+    if {home.lower() for home in distinct} & _SPLITS:
+        held = ", ".join(sorted(distinct))
+        raise ValueError(f"{folder} holds {held}: these are no classes, name one of them")
+    return homes
+
+
+def _with_siblings(file: Path, home: Path, folder: Path) -> dict[str, Any]:
+    """Return the arrays of a file, and its label and coordinates from folders beside its own."""
+    arrays = dict(open_arrays(file))
+    for role in ("labels", "coords") if home != folder else ():
+        beside = folder / role / file.relative_to(home)
+        if beside.exists():
+            for array in open_arrays(beside).values():
+                arrays.setdefault(role, array)
+    return arrays

@@ -1,36 +1,22 @@
 """One function for every kind of file."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sparsetoken.files import array_files
-from sparsetoken.files.arrays import read_archive
+from sparsetoken.files.array_files import ARRAYS, open_arrays
+from sparsetoken.files.arrays import read_archive, read_folder
 from sparsetoken.files.dataset import Dataset, checked
-from sparsetoken.files.folders import read_folder
 from sparsetoken.files.frames import TABLES, is_table, open_table
-from sparsetoken.files.guards import Arrays, check_size, prefix_errors, report_damage
+from sparsetoken.files.guards import check_size, prefix_errors
 from sparsetoken.files.labels import with_labels
-from sparsetoken.files.named_arrays import NamedArrays
-from sparsetoken.files.roles import Roles
+from sparsetoken.files.roles import NamedArrays, Roles
 from sparsetoken.files.tables import read_table
 from sparsetoken.sequences.folder import is_stored
 from sparsetoken.sequences.sequences import Sequences
-
-ARRAYS: dict[str, Callable[[Path], Arrays]] = {
-    ".npz": array_files.open_npz,
-    ".npy": array_files.open_npy,
-    ".h5": array_files.open_hdf5,
-    ".hdf5": array_files.open_hdf5,
-    ".h5ad": array_files.open_h5ad,
-    ".safetensors": array_files.open_safetensors,
-    ".pt": array_files.open_torch,
-    ".pth": array_files.open_torch,
-    ".mat": array_files.open_mat,
-}
 
 
 def read_dataset(
@@ -133,16 +119,9 @@ def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = 
             return _read_stored(path, max_numbers)
         if is_table(path):
             return read_table(open_table(path), roles, max_numbers, rows_alone)
-        asked = NamedArrays(path, {}, roles, max_numbers)
         if path.is_dir():
-            return read_folder(path, asked, list(ARRAYS), _open_arrays)
-        return read_archive(replace(asked, arrays=_open_arrays(path)))
-
-
-def _open_arrays(path: Path) -> Arrays:
-    path.open("rb").close()  # a file that is missing or forbidden is not a damaged one
-    with report_damage(path):
-        return ARRAYS[path.suffix](path)
+            return read_folder(NamedArrays(path, {}, roles, max_numbers))
+        return read_archive(NamedArrays(path, open_arrays(path), roles, max_numbers))
 
 
 def _read_stored(folder: Path, max_numbers: int | None) -> Dataset:
