@@ -81,10 +81,8 @@ def _divide(
         sequences = Sequences(X, archive.read("offsets"))
     elif mask := archive.pick("mask"):
         present = archive.read(mask)
-        if X.ndim != 3 or present.shape != X.shape[:2]:
-            shapes = f"{present.shape} does not go with {name} of shape {X.shape}"
-            raise ValueError(f"{mask} of shape {shapes}: (n, L) and (n, L, d)")
-        sequences, rows = Sequences.from_padded(X, present), np.flatnonzero(present)
+        with prefix_errors(f"{archive.path}: {mask} for {name}"):
+            sequences, rows = Sequences.from_padded(X, present), np.flatnonzero(present)
     else:
         if X.ndim == 2:
             warn_caller(
