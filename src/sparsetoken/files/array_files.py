@@ -67,8 +67,7 @@ def open_npz(path: Path) -> Arrays:
 
 def _from_npz(path: Path, name: str) -> Array:
     with np.load(path, allow_pickle=False) as archive:
-        array: Array = archive[name]
-    return array
+        return archive[name]
 
 
 def open_safetensors(path: Path) -> Arrays:

@@ -97,7 +97,7 @@ def read_dataset(
     if labels is None:
         return _read(path, roles, max_numbers, rows_alone)
     inside = replace(roles, label=None, group=None)
-    if not is_table(path):  # the name of a column may be that of the table
+    if path.is_dir() or not is_table(path):  # the name of a column may be that of the table
         hints = known or Roles()
         inside = replace(inside, by=None, like=replace(hints, by=by or hints.by))
     dataset = _read(path, inside, max_numbers)

@@ -30,8 +30,7 @@ _TOKENS = 256  # so many tokens, if they are wide: a product of fewer is slow
 class PassCounter:
     """A count of passes, shared by all the forms in which the same data are read."""
 
-    def __init__(self) -> None:
-        self.count = 0
+    count = 0
 
 
 class Pass(NamedTuple):
@@ -63,15 +62,13 @@ class Data:
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
         """Return ``function(block, *arguments)`` stacked over the blocks."""
-        rows: Array = self.run(Pass(function, arguments, _stack_rows))
-        return rows
+        return self.run(Pass(function, arguments, _stack_rows))
 
     def total(
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
     ) -> tuple[Any, ...]:
         """Return the sum of ``function(block, *rows of the block, *arguments)``, entry by entry."""
-        sums: tuple[Any, ...] = self.run(Pass(function, arguments, _add_up), rows)
-        return sums
+        return self.run(Pass(function, arguments, _add_up), rows)
 
     def run(self, what: Pass, rows: tuple[Array, ...] = ()) -> Any:
         """Pass over the tokens; of ``rows`` the function gets those of its block."""

@@ -51,14 +51,9 @@ class SequenceWriter:
         self._added: dict[str, list[Array]] = {name: [] for name in ("lengths", "labels", "ids")}
 
     def add(self, X: Any, labels: Any = None) -> None:
-        """Append sequences.
+        """Append sequences, as ``fit`` takes them, with their labels; all parts have them, or none.
 
-        Parameters
-        ----------
-        X : as in ``fit``
-            Some sequences. The first decide the type, float32 or float64, and the names.
-        labels : array-like of shape (n,), optional
-            Their labels; all parts have them, or none.
+        The first sequences decide the type, float32 or float64, and the names of features.
         """
         added = self._convert(X)
         first = added[:0] if self._first is None else self._first
