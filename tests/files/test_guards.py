@@ -34,6 +34,13 @@ def npz_bomb(path):
         archive.writestr("X.npy", head.getvalue() + bytes(2**20))
 
 
+def npz_beyond_all_floats(path):
+    """Claim more numbers than a float can count."""
+    head = {"descr": "<f4", "fortran_order": False, "shape": (10**18,) * 20}
+    with zipfile.ZipFile(path, "w") as archive, archive.open("X.npy", "w") as file:
+        np.lib.format.write_array_header_1_0(file, head)
+
+
 def npy_bomb(path):
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(
@@ -80,6 +87,7 @@ def parquet_bomb(path):
 
 BOMBS = {
     "x.npz": npz_bomb,
+    "y.npz": npz_beyond_all_floats,
     "x.npy": npy_bomb,
     "x.h5": h5_bomb,
     "y.h5": h5_that_was_never_written,

@@ -16,16 +16,8 @@ import numpy as np
 
 from sparsetoken._types import Array
 from sparsetoken._validation import import_extra
-from sparsetoken.files.guards import (
-    Arrays,
-    Delayed,
-    UnreadableError,
-    believable,
-    check_size,
-    check_zip,
-    report_damage,
-    run_apart,
-)
+from sparsetoken.files import guards
+from sparsetoken.files.guards import Arrays, Delayed, UnreadableError
 
 _MOST, _DEEPEST = 10**6, 20  # values, and levels: of a list that holds itself there is no end
 _PATIENCE = 120.0  # seconds for the texts of a file
@@ -37,7 +29,7 @@ _TENSORS = {"BOOL": "?", "BF16": "f4", "F16": "f2", "F32": "f4", "F64": "f8"} | 
 def open_arrays(path: Path) -> Arrays:
     """Open a file by its ending."""
     path.open("rb").close()  # a file that is missing or forbidden is not a damaged one
-    with report_damage(path):
+    with guards.report_damage(path):
         return ARRAYS[path.suffix](path)
 
 
@@ -50,7 +42,7 @@ def open_npy(path: Path) -> Arrays:
 def open_npz(path: Path) -> Arrays:
     """Open an archive of NumPy; an array is read when it is needed."""
     arrays, heads = {}, np.lib.format
-    for entry in check_zip(path):
+    for entry in guards.check_zip(path):
         with zipfile.ZipFile(path) as archive, archive.open(entry) as file:
             first = heads.read_magic(file) == (1, 0)
             read_head = heads.read_array_header_1_0 if first else heads.read_array_header_2_0
@@ -94,7 +86,7 @@ def open_torch(path: Path) -> Arrays:
     torch = import_extra("torch", f"{path}: {path.suffix}", "torch")
     if not zipfile.is_zipfile(path):
         raise UnreadableError("it is not as torch writes since 1.6; load it with torch and save it")
-    sizes = set(check_zip(path).values())
+    sizes = set(guards.check_zip(path).values())
     with zipfile.ZipFile(path) as archive:
         if damaged := archive.testzip():  # torch does not look
             raise ValueError(f"the numbers in {damaged} have changed")
@@ -147,7 +139,7 @@ def open_mat(path: Path) -> Arrays:
                 for name, array in open_hdf5(path).items()
             }
     with tempfile.TemporaryDirectory() as folder:
-        run_apart(path, f"{folder}/arrays.npz", str(believable(path)))
+        guards.run_apart(path, f"{folder}/arrays.npz", str(guards.believable(path)))
         with np.load(f"{folder}/arrays.npz") as archive:
             return dict(archive)
 
@@ -174,8 +166,10 @@ def open_h5ad(path: Path) -> Arrays:
     """Open cells of AnnData, one a row: X, what is in obsm, the columns of obs, names in var."""
     io = import_extra("anndata.io", f"{path}: .h5ad", None)
     sizes = _datasets(path)
-    check_size(path, sum(item.size for name, item in sizes.items() if "obs/" in name), 1, None)
-    run_apart(path, seconds=_PATIENCE)
+    guards.check_size(
+        path, sum(item.size for name, item in sizes.items() if "obs/" in name), 1, None
+    )
+    guards.run_apart(path, seconds=_PATIENCE)
     file = next(iter(sizes.values())).file
     arrays: dict[str, Any] = {}
     for name in ["X", *(f"obsm/{key}" for key in file.get("obsm", ()))]:

@@ -75,6 +75,7 @@ def believable(path: Path) -> int:
 
 def check_size(path: Path, numbers: int, itemsize: int, max_numbers: int | None) -> None:
     """Refuse numbers that are more than allowed, more than the file can hold, or than memory."""
+    numbers = min(numbers, 10**30)  # a float holds that
     if max_numbers is not None and numbers > max_numbers:
         held = f"{numbers / 1e6:.3g} million numbers"
         raise UnreadableError(f"{path} holds {held}; max_numbers={max_numbers} are allowed")

@@ -175,11 +175,9 @@ class NamedArrays:
         layers = self.read("layers").ravel().tolist() if "layers" in self.arrays else []
         axes = [i for i, size in enumerate(shape[:-1]) if size == len(layers)]
         if len(axes) != 1:
-            raise ValueError(
-                f"{name} of shape {shape} has one axis too many, and {len(axes)} axes as long as "
-                "'layers', an array with the numbers of layers: save each layer as an array of its "
-                "own, layer_0, layer_1, …"
-            )
+            found = f"{len(axes)} axes as long as 'layers', an array with the numbers of layers"
+            other = "save each layer as an array of its own, layer_0, layer_1, …"
+            raise ValueError(f"{name} {shape} has one axis too many, and {found}: {other}")
         wanted = layers[0] if wanted is None and len(layers) == 1 else wanted
         if wanted not in layers:
             raise ValueError(f"{name} has the layers {shorten(layers, 40)}; say which with 'layer'")
