@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.decomposition import PCA
 
 import sparsetoken as st
-from sparsetoken.files.safetensors import open_safetensors
+from sparsetoken.files.array_files import open_safetensors
 
 RNG = np.random.default_rng(0)
 X, Y = st.SparseTokenProblem(n_tokens=6, signal=5.0).sample(90, 8, random_state=0)

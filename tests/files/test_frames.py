@@ -14,9 +14,6 @@ from sparsetoken import read_dataset
 
 
 def test_parquet(tmp_path, monkeypatch):
-    pyarrow = pytest.importorskip("pyarrow", reason="reads Parquet")
-    from pyarrow import parquet
-
     path = tmp_path / "bags.parquet"
     columns = {"bag": BAG, "label": LABEL, "site": SITE, "x": X[:, 0], "y": X[:, 1]}
     parquet.write_table(pyarrow.table(columns), path)
@@ -42,9 +39,6 @@ def test_parquet(tmp_path, monkeypatch):
 
 
 def test_parquet_with_a_sequence_a_row(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow", reason="reads Parquet")
-    from pyarrow import parquet
-
     path = tmp_path / "bags.parquet"
     tokens = [part.tolist() for part in TOKENS.values()]
     columns = {"bag": list(TOKENS), "label": ["ill", "well", "ill"], "tokens": tokens}

@@ -11,7 +11,7 @@ import torch_file
 from torch_file import Tensor
 
 from sparsetoken import read_dataset
-from sparsetoken.files.torch import open_torch
+from sparsetoken.files.array_files import open_torch
 
 X = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 

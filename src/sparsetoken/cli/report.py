@@ -62,7 +62,7 @@ def report(
 def _texts(dataset: "Dataset", column: str) -> dict[str, list[str]]:
     """Return the text of each token, by name of the sequence."""
     from sparsetoken.files import is_table, open_table
-    from sparsetoken.sequences.interop import find_name
+    from sparsetoken.sequences.forms import find_name
 
     if not is_table(dataset.path):
         raise ValueError(f"--token-text needs a table with one token per row, got {dataset.path}")

@@ -1,5 +1,6 @@
-"""Named arrays: which of them are tokens, where sequences start, which are labels."""
+"""Sequences of named arrays: all in one file, or one per file of a folder."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -8,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
+from sparsetoken.files.array_files import ARRAYS, open_arrays
 from sparsetoken.files.dataset import Dataset, checked
 from sparsetoken.files.guards import check_size, list_arrays, prefix_errors, shorten
-from sparsetoken.files.named_arrays import NamedArrays
-from sparsetoken.files.roles import USUAL, Roles, usual_names
+from sparsetoken.files.roles import USUAL, NamedArrays, Roles, usual_names
 from sparsetoken.sequences.checks import OneTokenWarning, warn_caller
-from sparsetoken.sequences.forms import offsets_of, stack
+from sparsetoken.sequences.forms import as_floats, offsets_of, stack
 from sparsetoken.sequences.grouping import group_rows, one_per_group
-from sparsetoken.sequences.interop import as_floats
 from sparsetoken.sequences.sequences import Sequences, grouped
+
+_SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
 
 
 def read_archive(archive: NamedArrays) -> Dataset:
@@ -30,11 +32,11 @@ def read_archive(archive: NamedArrays) -> Dataset:
     path, arrays, roles = archive.path, archive.arrays, archive.roles
     name = archive.tokens_name()
     if name is None:
-        return read_sequences(path, _sequences_inside(archive), archive)
+        return _read_sequences(archive, _sequences_inside(archive))
     by, shape = archive.pick("by"), arrays[name].shape
     alone = by is None and "offsets" not in arrays and (len(shape) == 2 or shape[0] == 1)
     if alone and roles.like is not None and roles.like.layout == "files":
-        return read_sequences(path, [(path.stem, archive)], archive)
+        return _read_sequences(archive, [(path.stem, archive)])
     label, group = archive.pick("label"), archive.pick("group")
     sequences, rows, total, codes = _divide(archive, name, by)
     labels, groups = (
@@ -67,43 +69,32 @@ def _divide(
     if by is not None:
         bag = archive.read(by)
         if X.ndim != 2 or bag.shape != (len(X),):
-            shapes = f"{X.shape} and {bag.shape}"
-            raise ValueError(
-                f"with {by!r}, X must have shape (tokens, d), {by} (tokens,): {shapes}"
-            )
+            shapes = f"X must have shape (tokens, d), {by} (tokens,): {X.shape} and {bag.shape}"
+            raise ValueError(f"with {by!r}, {shapes}")
         ids, codes = group_rows(bag)
         rows = np.argsort(codes, kind="stable")
         sequences = grouped(X, ids, codes)
     elif archive.path.suffix == ".h5ad":
         columns = shorten([column for column, array in arrays.items() if len(array.shape) == 1], 12)
-        raise ValueError(
-            f"name the column of obs that names sequences with 'by'; it holds {columns}"
-        )
+        raise ValueError(f"say which column of obs names sequences with 'by'; it holds {columns}")
     elif "offsets" in arrays:
         sequences = Sequences(X, archive.read("offsets"))
     elif mask := archive.pick("mask"):
         present = archive.read(mask)
-        if X.ndim != 3 or present.shape != X.shape[:2]:
-            shapes = f"{present.shape} does not go with {name} of shape {X.shape}"
-            raise ValueError(f"{mask} of shape {shapes}: (n, L) and (n, L, d)")
-        sequences, rows = Sequences.from_padded(X, present), np.flatnonzero(present)
+        with prefix_errors(f"{archive.path}: {mask} for {name}"):
+            sequences, rows = Sequences.from_padded(X, present), np.flatnonzero(present)
     else:
-        sequences = _by_shape(archive.path, name, X)
-    unused = [other for other in arrays if "mask" in other.lower() and other != mask]
-    if unused:
+        if X.ndim == 2:
+            warn_caller(
+                f"{archive.path}: each of the {len(X)} rows of {name} was taken as a sequence of "
+                "one token; name the array with the sequence of each row with 'by'",
+                OneTokenWarning,
+            )
+            X = X[:, np.newaxis]
+        sequences = Sequences(*stack(X))
+    if unused := [other for other in arrays if "mask" in other.lower() and other != mask]:
         warn_caller(f"{archive.path}: {shorten(unused)} is not used", UserWarning)
     return sequences, rows, total, codes
-
-
-def _by_shape(path: Path, name: str, X: Array) -> Sequences:
-    if X.ndim == 2:
-        warn_caller(
-            f"{path}: each of the {len(X)} rows of {name} was taken as a sequence of one "
-            "token; name the array with the sequence of each row with 'by'",
-            OneTokenWarning,
-        )
-        X = X[:, np.newaxis]
-    return Sequences(*stack(X))
 
 
 def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
@@ -112,7 +103,7 @@ def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
     if name is None:
         return None
     coords = np.atleast_2d(archive.read(name))
-    coords = coords.reshape(int(np.prod(coords.shape[:-1])), coords.shape[-1])
+    coords = coords.reshape(-1, coords.shape[-1])
     return coords[rows] if len(coords) == total else None
 
 
@@ -121,9 +112,8 @@ def _per_sequence(
 ) -> Any:
     """Return one value per sequence, from one per token or one per sequence.
 
-    Values per sequence come in the order of the sequences; with ``bag`` that is the order in which
-    these first appear. If the sorted order is another one, the file could mean either, and must
-    say which by ``ids``, the names in the order of the values.
+    With ``bag`` sequences are in the order of first appearance. If the sorted order is another
+    one, the file could mean either, and must say which by ``ids``, in the order of the values.
     """
     values, count, ids = archive.read(name), len(sequences), np.asarray(sequences.ids)
     if codes is not None and values.shape == codes.shape:
@@ -148,61 +138,50 @@ def _per_sequence(
     return [by_name[sequence] for sequence in names]
 
 
-def read_sequences(
-    path: Path, archives: Iterable[tuple[str, NamedArrays]], asked: NamedArrays
-) -> Dataset:
+def _read_sequences(asked: NamedArrays, archives: Iterable[tuple[str, NamedArrays]]) -> Dataset:
     """Read archives that hold one sequence each, with its coordinates and its label if there."""
-    parts, total, first = list[tuple[Any, ...]](), 0, ("", 0)
+    path, parts, total = asked.path, list[tuple[Any, ...]](), 0
     for title, archive in archives:
         with prefix_errors(archive.path):
-            name = archive.tokens_name() or _only_matrix(archive)
-            sequence = _one_sequence(archive, name)
-            kept = _unmasked(archive, len(sequence))
-            places = _coordinates(archive, kept, len(sequence))
+            name = archive.tokens_name() or archive.only_matrix()
+            tokens, kept = _one_sequence(archive, name)
+            places = _coordinates(archive, kept, len(tokens))
             values = _one_value(archive, "label"), _one_value(archive, "group")
-        total += sequence.size
+        total, dim = total + tokens.size, tokens.shape[1]
         check_size(path, total, 4, asked.max_numbers)
-        first = first if parts else (title, sequence.shape[1])
-        _check_width(title, sequence.shape[1], *first)
-        sequence = sequence if len(kept) == len(sequence) else sequence[kept]
-        parts.append((title, name, sequence, kept, places, *values))
-    names, used, tokens, rows, coords, labels, groups = map(list, zip(*parts, strict=True))
-    roles, features = asked.roles, (used[0],) if len(set(used)) == 1 else None
-    reading = Roles(roles.by, roles.label, None, features, (), roles.wanted_layer, "files")
-    labelled = any(label is not None for label in labels)
-    labels_now: Any = labels if labelled else None
-    groups_now: Any = None if all(group is None for group in groups) else groups
-    sequences = Sequences(np.concatenate(tokens), offsets_of(list(map(len, rows))), None, names)
-    known = None if any(places is None for places in coords) else np.concatenate(coords)
-    source = "the file of each sequence" if labelled else None
-    where = np.concatenate(rows)
-    return checked(Dataset(path, sequences, labels_now, groups_now, where, known, reading, source))
+        tokens = tokens if len(kept) == len(tokens) else tokens[kept]
+        parts.append((title, name, tokens, kept, places, *values))
+        if (expected := parts[0][2].shape[1]) != dim:
+            wrong = f"{dim} features per token, {parts[0][0]!r} has {expected}"
+            held = f"name it with 'features': {list_arrays(asked.arrays)}"
+            hint = f"; if one array holds the tokens, {held}" if asked.arrays else ""
+            raise ValueError(f"sequence {title!r} has {wrong}{hint}")
+    columns: Any = zip(*parts, strict=True)
+    ids, names, tokens, rows, coords, labels, groups = columns
+    labels, groups = (None if all(v is None for v in each) else each for each in (labels, groups))
+    places = None if any(each is None for each in coords) else np.concatenate(coords)
+    sequences = Sequences(np.concatenate(tokens), offsets_of([len(r) for r in rows]), None, ids)
+    wanted, features = asked.roles, (names[0],) if len(set(names)) == 1 else None
+    roles = Roles(wanted.by, wanted.label, None, features, (), wanted.wanted_layer, "files")
+    source, where = None if labels is None else "the file of each sequence", np.concatenate(rows)
+    return checked(Dataset(path, sequences, labels, groups, where, places, roles, source))
 
 
-def _check_width(name: str, width: int, first: str, expected: int, hint: str = "") -> None:
-    if width != expected:
-        message = f"sequence {name!r} has {width} features per token, {first!r} has {expected}"
-        raise ValueError(f"{message}{hint}")
-
-
-def _one_sequence(archive: NamedArrays, name: str) -> Array:
+def _one_sequence(archive: NamedArrays, name: str) -> tuple[Array, Array]:
+    """Return the rows of a file with one sequence, and which of them are tokens by its mask."""
     shape = archive.arrays[name].shape
     title = "its array" if archive.path.suffix == ".npy" else name
     batch = len(shape) == 3 and shape[0] == 1  # some extractors write a batch of one
     if len(shape) != 2 and not batch:
         raise ValueError(f"{title} must have shape (L, d), got {shape}")
-    return as_floats(archive.read(name)[0] if batch else archive.read(name), title)
-
-
-def _unmasked(archive: NamedArrays, length: int) -> Array:
-    """Return which tokens of a padded sequence are there: all without a mask."""
-    name = archive.pick("mask")
-    if name is None:
-        return np.arange(length)
-    mask = archive.read(name).reshape(-1)
-    if mask.shape != (length,) or not np.isin(mask, (0, 1)).all():
-        raise ValueError(f"{name} must hold 1 or 0 for each of the {length} tokens")
-    return np.flatnonzero(mask)
+    tokens = as_floats(archive.read(name)[0] if batch else archive.read(name), title)
+    mask_name = archive.pick("mask")
+    if mask_name is None:
+        return tokens, np.arange(len(tokens))
+    mask = archive.read(mask_name).reshape(-1)
+    if mask.shape != (len(tokens),) or not np.isin(mask, (0, 1)).all():
+        raise ValueError(f"{mask_name} must hold 1 or 0 for each of the {len(tokens)} tokens")
+    return tokens, np.flatnonzero(mask)
 
 
 def _one_value(archive: NamedArrays, role: str) -> Any:
@@ -210,7 +189,7 @@ def _one_value(archive: NamedArrays, role: str) -> Any:
     name = archive.pick(role)
     if name is None or np.prod(archive.arrays[name].shape) != 1:
         return None
-    return archive.read(name).reshape(-1).tolist()[0]
+    return archive.read(name).item()
 
 
 def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
@@ -223,19 +202,80 @@ def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
     tokens_in_each = all(usual_names(USUAL["features"], inside) for inside in groups.values())
     if groups and "" not in groups and (tokens_in_each or named is not None):
         return [(home, replace(archive, arrays=inside)) for home, inside in groups.items()]
-    widths = {name: array.shape[1] for name, array in arrays.items() if len(array.shape) == 2}
-    if not widths or any(len(array.shape) == 3 for array in arrays.values()):
+    matrices = [name for name, array in arrays.items() if len(array.shape) == 2]
+    if not matrices or any(len(array.shape) == 3 for array in arrays.values()):
         raise archive.no_tokens()
-    first = next(iter(widths))
-    hint = f"; if one array holds the tokens, name it with 'features': {list_arrays(arrays)}"
-    for name, width in widths.items():
-        _check_width(name, width, first, widths[first], hint)
-    return [(name, replace(archive, arrays={"X": arrays[name]})) for name in widths]
+    return [(name, replace(archive, arrays={"X": arrays[name]})) for name in matrices]
 
 
-def _only_matrix(archive: NamedArrays) -> str:
-    """Return the one array that can be the tokens of a sequence."""
-    matrices = [name for name, array in archive.arrays.items() if len(array.shape) in (2, 3)]
-    if len(matrices) != 1:
-        raise archive.no_tokens()
-    return matrices[0]
+def read_folder(asked: NamedArrays) -> Dataset:
+    """Read a folder; the name of a file, or of the folder that it is alone in, names a sequence.
+
+    Folders inside are classes, or ``features`` beside ``labels`` and ``coords`` of the same files.
+    """
+    folder = asked.path
+    home = next((folder / n for n in USUAL["features"] if (folder / n).is_dir()), folder)
+    files = _named(home, _files(home))
+    archives = (
+        (name, replace(asked, path=file, arrays=_with_siblings(file, home, folder)))
+        for name, file in files.items()
+    )
+    dataset = _read_sequences(asked, archives)
+    classes = _classes(home, files)
+    if dataset.labels is not None or classes is None:
+        return dataset
+    labelled = dataset.labelled_by([classes[name] for name in dataset.ids], dataset.groups)
+    return replace(labelled, label_source="the folder of each file")
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a folder that hold arrays, all in it or all deeper inside."""
+    every = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    files = [path for path in every if path.suffix in ARRAYS]
+    beside = [path for path in files if path.parent == folder]
+    if 0 < len(beside) < len(files):
+        inside = f"{beside[0].name} beside {len(files) - len(beside)} files in folders"
+        raise ValueError(f"{folder} holds {inside}: move it away, or name the folder to read")
+    kinds = {path.suffix for path in files}
+    if len(kinds) != 1:
+        counts = Counter(p.suffix or p.name for p in every if p.suffix in kinds or not kinds)
+        held = " and ".join(f"{n} {kind}" for kind, n in counts.most_common(5)) or "nothing"
+        kinds_read = f"files of one kind, {', '.join(ARRAYS)}; it holds {held}"
+        raise ValueError(f"{folder} must hold {kinds_read}; save other arrays with numpy.savez")
+    return files
+
+
+def _named(folder: Path, files: list[Path]) -> dict[str, Path]:
+    """Return the files by the shortest names that tell them apart."""
+    stems = {file.stem for file in files}
+    if 1 < len(files) == len(stems):
+        return {file.stem: file for file in files}
+    paths = [file.relative_to(folder).with_suffix("") for file in files]
+    if len(stems) == 1 and folder not in (file.parent for file in files):
+        paths = [path.parent for path in paths]
+    return {path.as_posix(): file for path, file in zip(paths, files, strict=True)}
+
+
+def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:
+    """Return the folder that each file is in, if folders can be classes."""
+    homes = {name: file.relative_to(folder).parent.as_posix() for name, file in files.items()}
+    distinct = set(homes.values())
+    if len(distinct) < 2 or any("/" in home for home in distinct):
+        return None
+    if len(distinct) == len(files) or any(name != file.stem for name, file in files.items()):
+        return None  # one folder per sequence
+    if {home.lower() for home in distinct} & _SPLITS:
+        held = ", ".join(sorted(distinct))
+        raise ValueError(f"{folder} holds {held}: these are no classes, name one of them")
+    return homes
+
+
+def _with_siblings(file: Path, home: Path, folder: Path) -> dict[str, Any]:
+    """Return the arrays of a file, and its label and coordinates from folders beside its own."""
+    arrays = dict(open_arrays(file))
+    for role in ("labels", "coords") if home != folder else ():
+        beside = folder / role / file.relative_to(home)
+        if beside.exists():
+            for array in open_arrays(beside).values():
+                arrays.setdefault(role, array)
+    return arrays

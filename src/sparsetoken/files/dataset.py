@@ -28,19 +28,14 @@ class Dataset:
         The file.
     sequences : Sequences
         The sequences; ``sequences.ids`` are their names in the file.
-    labels : ndarray or None
-        One label per sequence, which is None where it is missing; None if the file has none.
-    labelled : ndarray of bool
-        Which sequences have a label.
-    groups : ndarray or None
-        The group of each sequence.
+    labels, groups : ndarray or None
+        One label, which is None where it is missing, and one group per sequence.
     rows : ndarray of int
         The row of the file, counted from 0, that each token was in.
     coords : ndarray or None
         The coordinates of each token, where the file has them.
     roles : Roles
-        Which columns or arrays were used. ``read_dataset(other, like=roles)`` reads a file of the
-        same kind.
+        Which columns or arrays were used: ``read_dataset(other, like=roles)``.
     label_source : str or None
         Where the labels come from, in words.
     """
@@ -77,15 +72,12 @@ class Dataset:
 
     def with_labels(self) -> "Dataset":
         """Return the sequences that have a label, or raise ValueError if there are none."""
-        if self.labelled.all():
-            return self
         if self.labelled.any():
             return self._subset(self.labelled)
-        name = self.roles.label
+        name, hint = self.roles.label, "name a table of labels with 'labels'"
+        if name is None and not self.path.is_dir():
+            hint = f"say which array or column is the label with 'label', or {hint}"
         where = ":" if name is None else f" in {name!r};"
-        column = "say which array or column is the label with 'label', or "
-        hint = "name a table of labels with 'labels'"
-        hint = hint if name is not None or self.path.is_dir() else column + hint
         raise ValueError(f"{self.path} has no labels{where} {hint}")
 
     def labelled_by(self, labels: Any, groups: Any = None) -> "Dataset":
@@ -97,6 +89,8 @@ class Dataset:
         return replace(self, labels=labels, groups=groups)
 
     def _subset(self, kept: Bools) -> "Dataset":
+        if kept.all():
+            return self
         of_token = np.repeat(kept, self.sequences.lengths)
         return replace(
             self,
@@ -109,19 +103,16 @@ class Dataset:
 
 
 def checked(dataset: Dataset) -> Dataset:
-    """Check sequences, number those without names, and leave out those without tokens."""
-    sequences = dataset.sequences
-    if sequences.ids is None:
-        names, ids = sequences.feature_names, np.arange(len(sequences))
-        sequences = Sequences(sequences.tokens, sequences.offsets, names, ids)
-    dataset = replace(dataset, sequences=sequences).labelled_by(dataset.labels, dataset.groups)
-    empty = sequences.lengths == 0
+    """Check sequences and labels, number those without names, leave out those without tokens."""
+    X = dataset.sequences
+    if X.ids is None:
+        X = Sequences(X.tokens, X.offsets, X.feature_names, np.arange(len(X)))
+    dataset = replace(dataset, sequences=X).labelled_by(dataset.labels, dataset.groups)
+    empty = X.lengths == 0
     if empty.any() and not empty.all():
-        count = f"{empty.sum()} of {len(empty)} sequences"
-        left_out = shorten(np.asarray(sequences.ids)[empty].tolist())
-        warn_caller(
-            f"{dataset.path}: {count} have no tokens and are left out: {left_out}", UserWarning
-        )
+        count = f"{empty.sum()} of {len(X)} sequences have no tokens and are left out"
+        left_out = shorten(np.array(dataset.ids)[empty].tolist())
+        warn_caller(f"{dataset.path}: {count}: {left_out}", UserWarning)
         dataset = dataset._subset(~empty)
     as_sequences(dataset.sequences)
     return dataset
@@ -133,10 +124,9 @@ def is_missing(value: Any) -> bool:
 
 
 def _as_labels(values: Sequence[Any]) -> Array:
-    """Return labels as integers if all are whole numbers, also as text, and as they are if not.
+    """Return labels as integers if all are whole numbers, also as text, and None where missing.
 
     Labels that differ stay different: ``01`` is no 1, and neither are ``1`` and ``1.0`` together.
-    Those that are missing become None.
     """
     present = dict.fromkeys(value for value in values if not is_missing(value))
     labels: dict[Any, Any] = {value: _whole(value) for value in present}
@@ -149,12 +139,5 @@ def _as_labels(values: Sequence[Any]) -> Array:
 
 def _whole(value: Any) -> int | None:
     """Return a value as the whole number that it is, or None."""
-    if isinstance(value, str):
-        digits = _WHOLE.fullmatch(value)
-        return None if digits is None else int(digits[1])
-    if isinstance(value, bool | np.bool_):
-        return None
-    if isinstance(value, int | np.integer):
-        return int(value)
-    exact = isinstance(value, float | np.floating) and float(value).is_integer()
-    return int(value) if exact and abs(value) < 2**53 else None
+    digits = _WHOLE.fullmatch(str(value))
+    return None if digits is None else int(digits[1])

@@ -8,6 +8,7 @@ import csv
 import gzip
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from sparsetoken.files.guards import UnreadableError, check_size, report_damage
 
 _NO_NUMBER = re.compile(r"column #(\d+): Row #(\d+): CSV conversion error to double")
 _WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_IGNORE = "if this column is no feature, leave it out with 'ignore'"
 _FILL = "Sequences.from_frame and estimators.PerToken(SimpleImputer()) fill it"
 
 
@@ -25,23 +27,18 @@ class Table(NamedTuple):
     """A file with columns."""
 
     path: Path
-    schema: Any
-    """Names and types of the columns, of Arrow."""
-    batches: Callable[[Sequence[str], Sequence[str]], Iterable[Any]]
-    """Reads columns of names or labels, and columns of features."""
-    text: bool = False
-    """Whether the file is text: its types are chosen when it is read."""
+    schema: Any  # of Arrow: names and types of the columns
+    batches: Callable[[Sequence[str], Sequence[str]], Iterable[Any]]  # of texts, and of features
+    text: bool = False  # types are chosen when it is read
 
     @property
     def kinds(self) -> dict[str, str]:
         """What each column holds: "text", "number", "vector", "tokens", or its type."""
-        names = list(self.schema.names)
-        for name in names if len(set(names)) < len(names) else ():
-            if names.count(name) > 1:
-                raise ValueError(f"{self.path} has two columns named {name!r}")
-        any_kind = ["any"] * len(names)
-        kinds = any_kind if self.text else [_kind(field.type) for field in self.schema]
-        return dict(zip(names, kinds, strict=True))
+        kinds = {field.name: "any" if self.text else _kind(field.type) for field in self.schema}
+        if len(kinds) < len(self.schema):
+            twice = next(name for name, n in Counter(self.schema.names).items() if n > 1)
+            raise ValueError(f"{self.path} has two columns named {twice!r}")
+        return kinds
 
     def read(
         self, texts: Sequence[str], features: Sequence[str], max_numbers: int | None = None
@@ -71,13 +68,31 @@ class Table(NamedTuple):
     def no_number(self, row: int, column: str, more: str = "") -> UnreadableError:
         """Return the error of a feature that is no finite number, or is missing."""
         cell = f"{self.where(row, column)} is not a finite number{more}"
-        other = "if this column is no feature, leave it out with 'ignore'"
-        return UnreadableError(f"{cell}; {other}; if a value is missing, {_FILL}")
+        return UnreadableError(f"{cell}; {_IGNORE}; if a value is missing, {_FILL}")
 
 
-def open_text(path: Path) -> Table:
+def is_table(path: str | Path) -> bool:
+    """Return whether a file, or a folder of Hugging Face datasets, has columns, not arrays."""
+    return _ending(Path(path)) in TABLES or is_saved_to_disk(Path(path))
+
+
+def open_table(path: str | Path, what: str = "path") -> Table:
+    """Open a file, or a folder of Hugging Face datasets, that has columns."""
+    path = Path(path)
+    if not is_table(path):
+        raise ValueError(f"{what} must end in {', '.join(TABLES)}, got {path.name!r}")
+    for package in ("pandas", "pyarrow"):
+        import_extra(package, f"{path}: {path.suffix or 'Arrow'}")
+    return _open_saved_to_disk(path) if is_saved_to_disk(path) else TABLES[_ending(path)](path)
+
+
+def _ending(path: Path) -> str:
+    return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+
+
+def _open_text(path: Path) -> Table:
     """Open text with the names of its columns in the first line."""
-    pyarrow = _import(path)
+    import pyarrow
     from pyarrow import csv as arrow
 
     _, header = next(_lines(path), (0, []))
@@ -101,9 +116,7 @@ def open_text(path: Path) -> Table:
     return table
 
 
-def open_parquet(path: Path) -> Table:
-    """Open a Parquet file."""
-    _import(path)
+def _open_parquet(path: Path) -> Table:
     from pyarrow import parquet
 
     with report_damage(path):
@@ -124,7 +137,7 @@ def is_saved_to_disk(folder: Path) -> bool:
     return (folder / "state.json").exists() or (folder / "dataset_dict.json").exists()
 
 
-def open_saved_to_disk(folder: Path) -> Table:
+def _open_saved_to_disk(folder: Path) -> Table:
     """Open what ``Dataset.save_to_disk`` wrote: Arrow files that ``state.json`` lists."""
     if not (folder / "state.json").exists():
         splits = sorted(path.parent.name for path in folder.glob("*/state.json"))
@@ -137,12 +150,11 @@ def open_saved_to_disk(folder: Path) -> Table:
         raise ValueError(f"{folder / 'state.json'} does not list the files of a dataset") from None
     if indexed or not files:
         raise ValueError(f"{folder}: call flatten_indices() before save_to_disk")
-    return open_arrow(folder, files)
+    return _open_arrow(folder, files)
 
 
-def open_arrow(path: Path, files: Sequence[Path] = ()) -> Table:
+def _open_arrow(path: Path, files: Sequence[Path] = ()) -> Table:
     """Open an Arrow file or stream, of which Feather is one, or the files of a folder."""
-    _import(path)
     files = files or [path]
 
     def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
@@ -169,10 +181,13 @@ def _reader(path: Path) -> Any:
         return reader
 
 
-def _import(path: Path) -> Any:
-    what = f"{path}: {path.suffix or 'Arrow'}"
-    import_extra("pandas", what)
-    return import_extra("pyarrow", what)
+TABLES: dict[str, Callable[[Path], Table]] = {
+    ".csv": _open_text,
+    ".tsv": _open_text,
+    ".parquet": _open_parquet,
+    ".arrow": _open_arrow,
+    ".feather": _open_arrow,
+}
 
 
 def _numbers(column: Any) -> int:
@@ -202,9 +217,8 @@ def _kind(kind: Any) -> str:
         return "text"
     kind = getattr(kind, "storage_type", kind)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        inner = _kind(kind.value_type)
         nested = {"number": "vector", "vector": "tokens", "tokens": "lists of lists of lists"}
-        return nested.get(inner, str(kind))
+        return nested.get(_kind(kind.value_type), str(kind))
     return str(kind)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
+from sparsetoken.files import apart
 
 DENSEST = 200  # bytes in memory for one in a file: numbers hardly compress, and text hardly grows
 SMALL = 2**28  # bytes that anybody has
@@ -21,17 +22,17 @@ SMALL = 2**28  # bytes that anybody has
 
 @dataclass(frozen=True)
 class Delayed:
-    """An array that is read when it is indexed: NumPy's and h5py's arrays are used like it."""
+    """An array that is read when NumPy asks for its values."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     read: Callable[[], Array]
 
-    def __getitem__(self, key: Any) -> Any:
-        return self.read()[key]
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.read(), dtype)
 
 
-Arrays = Mapping[str, Any]  # of array-likes: shape, dtype, and [()] for their values
+Arrays = Mapping[str, Any]  # of array-likes with shape and dtype
 
 
 class UnreadableError(ValueError):
@@ -50,14 +51,14 @@ def prefix_errors(path: object) -> Iterator[None]:
 
 
 @contextmanager
-def report_damage(path: Path) -> Iterator[None]:
-    """Say which file is damaged where a library stumbles over it."""
+def report_damage(path: Path, what: str = "it") -> Iterator[None]:
+    """Say which file is damaged where a library stumbles over it, or which array is too large."""
     try:
         yield
     except (ImportError, FileNotFoundError, PermissionError):
         raise
     except MemoryError:
-        raise MemoryError(f"{path} does not fit into memory, or is damaged") from None
+        raise MemoryError(f"{path}: {what} does not fit into memory, or is damaged") from None
     except UnreadableError as error:
         with prefix_errors(path):
             raise error from None
@@ -67,16 +68,20 @@ def report_damage(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} is not {kind}, or is damaged: {reason}") from None
 
 
+def believable(path: Path) -> int:
+    """Return how many bytes in memory a file may claim to hold."""
+    return max(SMALL, DENSEST * path.stat().st_size)
+
+
 def check_size(path: Path, numbers: int, itemsize: int, max_numbers: int | None) -> None:
     """Refuse numbers that are more than allowed, more than the file can hold, or than memory."""
+    numbers = min(numbers, 10**30)  # a float holds that
     if max_numbers is not None and numbers > max_numbers:
         held = f"{numbers / 1e6:.3g} million numbers"
         raise UnreadableError(f"{path} holds {held}; max_numbers={max_numbers} are allowed")
     size = numbers * itemsize
-    if size < SMALL:
-        return
     held = f"{size / 1e9:.3g} GB of numbers"
-    if path.is_file() and size > DENSEST * path.stat().st_size:
+    if path.is_file() and size > believable(path):
         length = f"{path.stat().st_size / 1e6:.3g} MB"
         raise UnreadableError(f"{path} says that it holds {held} in {length}: that is not believed")
     posix = hasattr(os, "sysconf")
@@ -100,20 +105,15 @@ def check_zip(path: Path) -> dict[str, int]:
     return sizes
 
 
-def run_apart(script: Any, *arguments: str, seconds: float | None = None) -> None:
-    """Run a module as a script in a process of its own, since a damaged file may crash it."""
-    command = [sys.executable, "-P", str(script.__file__), *arguments]
+def run_apart(*arguments: object, seconds: float | None = None) -> None:
+    """Run ``apart`` as a script in a process of its own, since a damaged file may crash it."""
+    command = [sys.executable, "-P", str(apart.__file__), *map(str, arguments)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
     except subprocess.TimeoutExpired:
         raise ValueError(f"it cannot be read within {seconds:g} seconds") from None
     if done.returncode:
         raise ValueError((done.stderr.splitlines() or ["its library crashes"])[-1])
-
-
-def from_bfloat16(bits: Array) -> Array:
-    """Return float32 whose upper halves are given: NumPy has no bfloat16."""
-    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 def shorten(names: Sequence[Any], most: int = 6, join: str = ", ") -> str:

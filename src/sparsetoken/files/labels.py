@@ -10,8 +10,8 @@ from sparsetoken.files.dataset import Dataset, is_missing
 from sparsetoken.files.frames import Table
 from sparsetoken.files.guards import shorten
 from sparsetoken.files.roles import USUAL, Roles, usual_names
+from sparsetoken.sequences.forms import find_name
 from sparsetoken.sequences.grouping import is_row_number
-from sparsetoken.sequences.interop import find_name
 
 _THINGS = ["bag", "sequence", "slide", "sample", "file", "filename", "name", "document", "text"]
 _NAMES = ["id", *_THINGS, *(f"{thing}_id" for thing in _THINGS)]  # usual for columns of names
@@ -44,55 +44,45 @@ def with_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
 
 def _values(column: list[Any], names: list[Any], places: Places, count: int) -> list[Any]:
     """Return the value of each sequence; the rows that name it must agree."""
-    values: list[Any] = [None] * count
-    first: dict[int, int] = {}
-    for row, place in enumerate(places):
-        if place is None:
+    values: dict[int | None, Any] = {}
+    for row, (place, value) in enumerate(zip(places, column, strict=True)):
+        before = values.setdefault(place, value)
+        if place is None or value == before or (is_missing(value) and is_missing(before)):
             continue
-        before = column[first.setdefault(place, row)]
-        if column[row] != before and not (is_missing(column[row]) and is_missing(before)):
-            raise ValueError(f"row {row}: another label or group for {names[row]!r}")
-        values[place] = column[row]
-    return values
+        raise ValueError(f"row {row}: another label or group for {names[row]!r}")
+    return [values.get(place) for place in range(count)]
 
 
 def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> tuple[str, Places]:
     """Return the column that names the sequences, with the sequence of each row.
 
-    It is the one that the caller names, one with a usual name, or else the only one that holds
-    exactly the names of the sequences. Unless it is named it must name all of them.
+    It is named by the caller, has a usual name, or is the only one with exactly the names. Unless
+    the caller names it, it must name all sequences.
     """
-    places = {name: _places(dataset.ids, values) for name, values in columns.items()}
-    counts = {name: len({*rows} - {None}) for name, rows in places.items()}
-    if by is not None and (by in columns or by != dataset.roles.by):
-        by = find_name(by, list(columns), "'by'")
-        if not counts[by]:
-            raise _no_match(dataset, columns, by)
-        return by, places[by]
-    columns = {name: values for name, values in columns.items() if not is_row_number(name)}
-    if not columns:
+    named = by is not None and (by in columns or by != dataset.roles.by)
+    names = [find_name(str(by), list(columns), "'by'")] if named else list(columns)
+    names = names if named else [name for name in names if not is_row_number(name)]
+    if not names:
         raise ValueError("no column names the sequences")
-    usual = usual_names(_NAMES, columns)
-    complete = [name for name in usual if counts[name] == len(dataset)]
-    if not complete and dataset.ids != list(range(len(dataset))):  # numbered: no names at all
-        exact = [name for name in columns if len(places[name]) == counts[name] == len(dataset)]
-        complete = [name for name in exact if None not in places[name]]
+    ids, count = dataset.ids, len(dataset)
+    places = {name: _places(ids, columns[name]) for name in names}
+    counts = {name: len({*rows} - {None}) for name, rows in places.items()}
+    usual = names if named else usual_names(_NAMES, names)
+    complete = [name for name in usual if counts[name] == count or (named and counts[name])]
+    if not complete and ids != list(range(count)):  # numbered: no names at all
+        complete = [name for name in names if len(places[name]) == counts[name] == count]
     if complete and all(places[name] == places[complete[0]] for name in complete):
         return complete[0], places[complete[0]]
-    partial = [f"{n!r} names {counts[n]} of {len(dataset)}" for n in columns if counts[n]]
+    partial = [f"{name!r} names {counts[name]} of {count}" for name in names if counts[name]]
     if not partial:
-        raise _no_match(dataset, columns, (usual or list(columns))[0])
-    raise ValueError(
-        f"it is not certain which column names the sequences: {shorten(partial)}; say which with "
-        "'by' (sequences that it does not name have no label)"
+        first = (usual or names)[0]
+        held = f"it has {columns[first][0]!r} in {first!r}, {dataset.path} has {ids[0]!r}"
+        hint = "say with 'by' which column names them"
+        raise ValueError(f"it names none of the sequences: {held}; {hint}")
+    which = (
+        f"{shorten(partial)}; say which with 'by' (sequences that it does not name have no label)"
     )
-
-
-def _no_match(dataset: Dataset, columns: dict[str, list[Any]], name: str) -> ValueError:
-    return ValueError(
-        f"it names none of the sequences: it has {columns[name][0]!r} in {name!r}, "
-        f"{dataset.path} has {dataset.ids[0]!r}; say with 'by' which column names them"
-    )
+    raise ValueError(f"it is not certain which column names the sequences: {which}")
 
 
 def _places(ids: Sequence[Any], values: list[Any]) -> Places:

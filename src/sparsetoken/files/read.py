@@ -1,55 +1,22 @@
 """One function for every kind of file."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sparsetoken.files.arrays import read_archive
+from sparsetoken.files.array_files import ARRAYS, open_arrays
+from sparsetoken.files.arrays import read_archive, read_folder
 from sparsetoken.files.dataset import Dataset, checked
-from sparsetoken.files.folders import read_folder
-from sparsetoken.files.frames import (
-    Table,
-    is_saved_to_disk,
-    open_arrow,
-    open_parquet,
-    open_saved_to_disk,
-    open_text,
-)
-from sparsetoken.files.guards import Arrays, check_size, prefix_errors, report_damage
-from sparsetoken.files.hdf5 import open_h5ad, open_hdf5
+from sparsetoken.files.frames import TABLES, is_table, open_table
+from sparsetoken.files.guards import check_size, prefix_errors
 from sparsetoken.files.labels import with_labels
-from sparsetoken.files.mat import open_mat
-from sparsetoken.files.named_arrays import NamedArrays
-from sparsetoken.files.npz import open_npy, open_npz
-from sparsetoken.files.roles import Roles
-from sparsetoken.files.safetensors import open_safetensors
+from sparsetoken.files.roles import NamedArrays, Roles
 from sparsetoken.files.tables import read_table
-from sparsetoken.files.torch import open_torch
 from sparsetoken.sequences.folder import is_stored
 from sparsetoken.sequences.sequences import Sequences
-
-# A format is a function in a file of its own, and a line here.
-TABLES: dict[str, Callable[[Path], Table]] = {
-    ".csv": open_text,
-    ".tsv": open_text,
-    ".parquet": open_parquet,
-    ".arrow": open_arrow,
-    ".feather": open_arrow,
-}
-ARRAYS: dict[str, Callable[[Path], Arrays]] = {
-    ".npz": open_npz,
-    ".npy": open_npy,
-    ".h5": open_hdf5,
-    ".hdf5": open_hdf5,
-    ".h5ad": open_h5ad,
-    ".safetensors": open_safetensors,
-    ".pt": open_torch,
-    ".pth": open_torch,
-    ".mat": open_mat,
-}
 
 
 def read_dataset(
@@ -80,14 +47,12 @@ def read_dataset(
     label : str, optional
         The column or array with the label; by default "label" or "labels", among arrays also "y".
     labels : str or path, optional
-        A table with the label of each sequence, and its group. Its column ``by`` names the
-        sequences, or one with a usual name ("id", "bag", "slide_id", "file"…), or the only one
-        that holds exactly their names. By default ``labels.csv`` (or ``.tsv``, ``.parquet``…) in a
-        folder.
+        A table with the label of each sequence, and its group; by default ``labels.csv`` (or
+        ``.parquet``…) in a folder. Its column ``by`` names the sequences, or one with a usual name
+        ("id", "bag", "slide_id", "file"…), or the only one that holds exactly their names.
     features : str or sequence of str, optional
         Columns of features, by name or by pattern (``px*``); by default all that are nothing else.
-        Among arrays: the one that holds the tokens, by default "X", "features", "feats",
-        "embeddings", "hidden_states" or "activations".
+        Among arrays: the one with the tokens, by default "X", "features", "hidden_states"…
     layer : int, optional
         Which layer, if there is one array per layer, or one with several layers.
     group : str, optional
@@ -97,8 +62,7 @@ def read_dataset(
     max_numbers : int, optional
         Refuse files with more numbers than that before they are read.
     like : Roles or dict, optional
-        ``Dataset.roles`` of another file: its columns are looked for before those of usual names,
-        but need not be there.
+        ``Dataset.roles`` of another file, used where they fit, before usual names are.
     rows_alone : bool, default=False
         Take each row of a table as a sequence of one token if no column names sequences.
 
@@ -121,16 +85,19 @@ def read_dataset(
     (['ill', 'well'], [0, 2, 1])
     """
     path = Path(path)
-    columns = None if features is None else _listed(features)
+    columns, ignored = (
+        (names,) if isinstance(names, str) else None if names is None else tuple(names)
+        for names in (features, ignore)
+    )
     known = like if like is None or isinstance(like, Roles) else Roles.from_dict(like)
-    roles = Roles(by, label, group, columns, _listed(ignore), layer, like=known)
-    if path.is_dir() and labels is None and not is_saved_to_disk(path):
+    roles = Roles(by, label, group, columns, ignored or (), layer, like=known)
+    if path.is_dir() and labels is None and not is_table(path):
         tables = [path / f"labels{suffix}" for suffix in TABLES]
         labels = next((table for table in tables if table.exists()), None)
     if labels is None:
         return _read(path, roles, max_numbers, rows_alone)
     inside = replace(roles, label=None, group=None)
-    if not is_table(path):  # the name of a column may be that of the table
+    if path.is_dir() or not is_table(path):  # the name of a column may be that of the table
         hints = known or Roles()
         inside = replace(inside, by=None, like=replace(hints, by=by or hints.by))
     dataset = _read(path, inside, max_numbers)
@@ -139,45 +106,22 @@ def read_dataset(
         return with_labels(dataset, table, roles)
 
 
-def is_table(path: str | Path) -> bool:
-    """Return whether a file has columns, not arrays."""
-    return _ending(Path(path)) in TABLES
-
-
-def open_table(path: str | Path, what: str = "path") -> Table:
-    """Open a file that has columns."""
-    if not is_table(path):
-        raise ValueError(f"{what} must end in {', '.join(TABLES)}, got {Path(path).name!r}")
-    return TABLES[_ending(Path(path))](Path(path))
-
-
 def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = False) -> Dataset:
     """Read a file or a folder by what it is; whatever is wrong is said with its name."""
     if path.suffix and not path.is_dir() and not is_table(path) and path.suffix not in ARRAYS:
-        endings = ", ".join([*TABLES, *ARRAYS])
-        raise ValueError(
-            f"data must be a folder or a file ending in {endings}, got {path.name!r}; save other "
-            "arrays with numpy.savez"
-        )
+        wrong = f"{', '.join([*TABLES, *ARRAYS])}, got {path.name!r}"
+        other = "save other arrays with numpy.savez"
+        raise ValueError(f"data must be a folder or a file ending in {wrong}; {other}")
     if not path.exists():
         raise FileNotFoundError(2, "there is no such file or folder", str(path))
-    asked = NamedArrays(path, {}, roles, max_numbers)
     with prefix_errors(path):
         if is_stored(path):
             return _read_stored(path, max_numbers)
-        if is_saved_to_disk(path):
-            return read_table(path, open_saved_to_disk(path), roles, max_numbers)
-        if path.is_dir():
-            return read_folder(path, asked, ARRAYS, _open_arrays)
         if is_table(path):
-            return read_table(path, open_table(path), roles, max_numbers, rows_alone)
-        return read_archive(replace(asked, arrays=_open_arrays(path)))
-
-
-def _open_arrays(path: Path) -> Arrays:
-    path.open("rb").close()  # a file that is missing or forbidden is not a damaged one
-    with report_damage(path):
-        return ARRAYS[path.suffix](path)
+            return read_table(open_table(path), roles, max_numbers, rows_alone)
+        if path.is_dir():
+            return read_folder(NamedArrays(path, {}, roles, max_numbers))
+        return read_archive(NamedArrays(path, open_arrays(path), roles, max_numbers))
 
 
 def _read_stored(folder: Path, max_numbers: int | None) -> Dataset:
@@ -185,14 +129,5 @@ def _read_stored(folder: Path, max_numbers: int | None) -> Dataset:
     sequences = Sequences.open(folder)
     check_size(folder, sequences.tokens.size, 0, max_numbers)
     labels: Any = None if sequences.labels is None else sequences.labels.tolist()
-    source = None if labels is None else "labels.npy"
-    rows = np.arange(len(sequences.tokens))
+    rows, source = np.arange(len(sequences.tokens)), None if labels is None else "labels.npy"
     return checked(Dataset(folder, sequences, labels, None, rows, None, Roles(), source))
-
-
-def _listed(names: str | Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _ending(path: Path) -> str:
-    return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix

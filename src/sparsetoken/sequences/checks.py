@@ -24,10 +24,7 @@ class EmptySequenceWarning(UserWarning):
 
 
 def check_sequences(X: Any, first: int = 0, *, finite: bool = True) -> None:
-    """Refuse what cannot be learned from, and warn of what looks like padding.
-
-    ``first`` is the number of the first sequence in messages.
-    """
+    """Refuse what cannot be learned from, and warn of what looks like padding."""
     if len(X) == 0:
         raise ValueError("X must hold at least one sequence, got none")
     lengths = np.diff(X.offsets)
@@ -42,8 +39,7 @@ def check_sequences(X: Any, first: int = 0, *, finite: bool = True) -> None:
 
 def warn_of_empty(lengths: Array, argument: str, hint: str = "") -> None:
     """Warn of sequences that an argument leaves without tokens."""
-    empty = int((lengths == 0).sum())
-    if empty:
+    if empty := int((lengths == 0).sum()):
         left = f"{argument} leaves {empty} of {len(lengths)} sequences without tokens{hint}"
         warn_caller(left, EmptySequenceWarning)
 
@@ -78,10 +74,8 @@ def _check_finite(X: Any, first: int) -> None:
             kind = "NaN" if np.isnan(value) else "infinity"
             name = feature if X.feature_names is None else repr(str(X.feature_names[feature]))
             where = f"{_called(X, which, first)}, token {token}, feature {name}"
-            fill = (
-                "; estimators.PerToken(SimpleImputer()) before the classifier fills missing values"
-            )
-            raise ValueError(f"X contains {kind} in {where}{fill if kind == 'NaN' else ''}")
+            fill = "estimators.PerToken(SimpleImputer()) before the classifier fills missing values"
+            raise ValueError(f"X contains {kind} in {where}{f'; {fill}' if kind == 'NaN' else ''}")
 
 
 def _warn_of_padding(tokens: Array, offsets: Indices) -> None:

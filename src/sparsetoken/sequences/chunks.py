@@ -5,6 +5,7 @@ one row per sample or one sum per chunk: never tokens. A chunk whose worker died
 passed over, by another one.
 """
 
+import operator
 import warnings
 from collections.abc import Iterator
 from itertools import pairwise
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Array, Bools, Indices
+from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.data import Data, MemoryData, Pass
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.sequences import Sequences, as_sequences
@@ -43,7 +44,8 @@ class ChunkedData(Data):
         """Bring some sequences to the client."""
         mask = np.zeros(len(self), dtype=bool)
         mask[rows] = True
-        return MemoryData(self.run(_SELECT, (mask,)), passes=self.passes)
+        selected = self.run(Pass(operator.getitem, (), _concatenate), (mask,))
+        return MemoryData(selected, passes=self.passes)
 
     def _place(self, rows: tuple[Array, ...]) -> list[Any]:
         """Return each chunk's rows, at the workers: many passes in turn use the same ones."""
@@ -83,12 +85,5 @@ def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], what: Pass) ->
     return MemoryData(as_sequences(chunk, first)).run(what, rows)
 
 
-def _select(sequences: Sequences, mask: Bools) -> Sequences:
-    return sequences[mask]
-
-
 def _concatenate(parts: Iterator[Sequences]) -> Sequences:
     return Sequences.concatenate(list(parts))
-
-
-_SELECT = Pass(_select, (), _concatenate)

@@ -1,9 +1,8 @@
 """Passes over sequences: one interface to those in memory and those in the chunks of a Dask array.
 
-An estimator only asks for results per sample or for sums over the samples; where the tokens are
-does not concern it. A pass is a function that is mapped over blocks of whole sequences that fit
-into the cache: the same blocks for any number of threads, so that sums round alike. Tokens of a
-folder are mapped into memory, and the system reads them as a pass comes to them.
+An estimator asks for results per sample or for sums over the samples, wherever the tokens are. A
+pass is a function that is mapped over blocks of whole sequences that fit into the cache: the same
+blocks for any number of threads, so that sums round alike.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -31,8 +30,7 @@ _TOKENS = 256  # so many tokens, if they are wide: a product of fewer is slow
 class PassCounter:
     """A count of passes, shared by all the forms in which the same data are read."""
 
-    def __init__(self) -> None:
-        self.count = 0
+    count = 0
 
 
 class Pass(NamedTuple):
@@ -44,19 +42,7 @@ class Pass(NamedTuple):
 
 
 class Data:
-    """Sequences that can be passed over, in blocks of whole sequences.
-
-    Parameters
-    ----------
-    lengths : ndarray of int
-        Tokens of each sequence.
-    dim : int
-        Features of a token.
-    n_jobs : int or None
-        Threads that pass over blocks.
-    passes : PassCounter or None
-        How often the tokens were read.
-    """
+    """Sequences that can be passed over, in blocks of whole sequences, by ``n_jobs`` threads."""
 
     memory_budget = 2**26
     """Numbers that may be copied to make a fit faster, or brought from the workers."""
@@ -76,15 +62,13 @@ class Data:
 
     def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
         """Return ``function(block, *arguments)`` stacked over the blocks."""
-        rows: Array = self.run(Pass(function, arguments, stack_rows))
-        return rows
+        return self.run(Pass(function, arguments, _stack_rows))
 
     def total(
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any
     ) -> tuple[Any, ...]:
         """Return the sum of ``function(block, *rows of the block, *arguments)``, entry by entry."""
-        sums: tuple[Any, ...] = self.run(Pass(function, arguments, add_up), rows)
-        return sums
+        return self.run(Pass(function, arguments, _add_up), rows)
 
     def run(self, what: Pass, rows: tuple[Array, ...] = ()) -> Any:
         """Pass over the tokens; of ``rows`` the function gets those of its block."""
@@ -139,11 +123,14 @@ class MemoryData(Data):
 
     @cached_property
     def _blocks(self) -> list[Block]:
-        bounds = block_bounds(self.sequences.offsets, self.dim).tolist()
+        """Blocks of whole sequences, of about as many numbers each."""
+        starts = self.sequences.offsets[:-1]
+        number = starts // max(_BLOCK / self.dim, _TOKENS)
+        bounds = [*np.flatnonzero(np.diff(number, prepend=-1)).tolist(), len(starts)]
         return [(slice(a, b), self.sequences[a:b]) for a, b in pairwise(bounds)]
 
 
-def stack_rows(results: Iterable[Array]) -> Array:
+def _stack_rows(results: Iterable[Array]) -> Array:
     """Return the rows of all results, which grow in one buffer: none is held twice."""
     buffer, n_rows = bytearray(), 0
     for result in results:
@@ -152,16 +139,10 @@ def stack_rows(results: Iterable[Array]) -> Array:
     return np.frombuffer(buffer, result.dtype).reshape(n_rows, *result.shape[1:])
 
 
-def add_up(results: Iterable[Any]) -> tuple[Any, ...]:
+def _add_up(results: Iterable[Any]) -> tuple[Any, ...]:
     """Return the sum of results that are arrays, numbers or tuples of them, entry by entry."""
     total: tuple[Any, ...] = ()
     for result in results:
         entries = result if isinstance(result, tuple) else (result,)
         total = tuple(map(iadd, total, entries)) if total else tuple(map(np.array, entries))
     return total
-
-
-def block_bounds(offsets: Indices, dim: int) -> Indices:
-    """Return where blocks of whole sequences, of about as many numbers each, start and end."""
-    number = (offsets[:-1] - offsets[0]) // max(_BLOCK / dim, _TOKENS)
-    return np.append(np.flatnonzero(np.diff(number, prepend=-1)), len(number))

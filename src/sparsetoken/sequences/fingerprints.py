@@ -25,11 +25,9 @@ def fingerprints(sequences: Any) -> NDArray[np.uint64]:
 
 def fingerprints_of(data: Any) -> NDArray[np.uint64]:
     """Return the fingerprints of data in memory, in a folder or in chunks, by a pass."""
-    marks: NDArray[np.uint64] = data.per_sample(fingerprints)
-    return marks
+    return data.per_sample(fingerprints)
 
 
 def seen_in_fit(classifier: Any, sequences: Any) -> Bools:
     """Return which sequences a classifier was fitted to, as far as it remembers."""
-    remembered = getattr(classifier, "fingerprints_", [])
-    return np.isin(fingerprints(sequences), remembered)
+    return np.isin(fingerprints(sequences), getattr(classifier, "fingerprints_", []))

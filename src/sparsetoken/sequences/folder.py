@@ -17,36 +17,25 @@ from sparsetoken._types import Array
 from sparsetoken.sequences.forms import offsets_of
 
 _HEADER, _TOKENS = "sequences.json", "tokens.npy"
-_OPTIONAL = ("labels", "ids", "feature_names")
 _FORMAT, _VERSION = "sparsetoken sequences", 4
-_READ = (3, _VERSION)  # the tokens of 0.3 are the same, with digests beside them
 
 
 class SequenceWriter:
     """Write sequences to a folder, some at a time, without holding all of them in memory.
 
-    ``Sequences.writer`` makes one. Use it in a ``with`` block; the folder is complete when the
-    block ends. An ``add`` that fails, because the disk is full for instance, can be repeated.
-
-    Parameters
-    ----------
-    folder : str or path
-        The folder, which must not exist or be empty.
-    convert : function
-        Makes checked ``Sequences`` of what is added.
+    ``Sequences.writer(folder)`` makes one; the folder must not exist or be empty. Use it in a
+    ``with`` block: the folder is complete when the block ends. An ``add`` that fails, because the
+    disk is full for instance, can be repeated.
 
     Examples
     --------
-    >>> import pathlib, tempfile, numpy as np, sparsetoken as st
+    >>> import tempfile, numpy as np, sparsetoken as st
     >>> folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     >>> with st.Sequences.writer(folder.name) as out:
     ...     for label in (0, 1, 0):
     ...         out.add([np.full((label + 2, 4), label + 1, np.float32)], labels=[label])
-    >>> X = st.Sequences.open(folder.name)
-    >>> X
+    >>> st.Sequences.open(folder.name)
     Sequences(n_sequences=3, total_tokens=7, dim=4, lengths=2…3, dtype=float32)
-    >>> X.labels
-    array([0, 1, 0])
     >>> folder.cleanup()
     """
 
@@ -62,14 +51,9 @@ class SequenceWriter:
         self._added: dict[str, list[Array]] = {name: [] for name in ("lengths", "labels", "ids")}
 
     def add(self, X: Any, labels: Any = None) -> None:
-        """Append sequences.
+        """Append sequences, as ``fit`` takes them, with their labels; all parts have them, or none.
 
-        Parameters
-        ----------
-        X : as in ``fit``
-            Some sequences. The first decide the type, float32 or float64, and the names.
-        labels : array-like of shape (n,), optional
-            Their labels; all parts have them, or none.
+        The first sequences decide the type, float32 or float64, and the names of features.
         """
         added = self._convert(X)
         first = added[:0] if self._first is None else self._first
@@ -103,17 +87,13 @@ class SequenceWriter:
             arrays["feature_names"] = self._first.feature_names
         self._write(self._first, self._n_tokens, np.empty(0))
         for name, values in arrays.items():
-            text = values.dtype.kind == "O"  # of any length, as frames hold it
-            path = self.folder / f"{name}.npy"
-            np.save(path, values.astype(str) if text else values, allow_pickle=False)
+            values = values.astype(str) if values.dtype.kind == "O" else values  # of any length
+            np.save(self.folder / f"{name}.npy", values, allow_pickle=False)
         header = {"format": _FORMAT, "version": _VERSION}
         (self.folder / _HEADER).write_text(json.dumps(header))
 
     def _write(self, first: Any, count: int, tokens: Array) -> None:
-        """Write the head of the ``.npy`` file, and tokens behind those that were added before.
-
-        NumPy leaves room in the head for a larger count of tokens.
-        """
+        """Write tokens behind those of before, and a head: NumPy leaves room for larger counts."""
         about = {"descr": first.dtype.str, "fortran_order": False, "shape": (count, first.dim)}
         with (self.folder / _TOKENS).open("r+b") as file:
             np.lib.format.write_array_header_1_0(file, about)
@@ -142,16 +122,16 @@ def map_folder(folder: Path) -> dict[str, Array]:
         raise ValueError(f"{folder} holds no complete sequences: no {_HEADER} in it")
     try:
         header = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
-        readable = header["format"] == _FORMAT and header["version"] in _READ
+        readable = header["format"] == _FORMAT and header["version"] in (3, _VERSION)
     except (ValueError, TypeError, LookupError):
         readable = False
     if not readable:
         wrong = f"is damaged, or not of format version {_VERSION}"
         raise ValueError(f"{folder / _HEADER} {wrong}: write the sequences again")
+    optional = [n for n in ("labels", "ids", "feature_names") if (folder / f"{n}.npy").exists()]
     try:
-        arrays = {"tokens": np.load(folder / _TOKENS, mmap_mode="r")}
-        for name in ("offsets", *(n for n in _OPTIONAL if (folder / f"{n}.npy").exists())):
-            arrays[name] = np.load(folder / f"{name}.npy")
+        arrays = {name: np.load(folder / f"{name}.npy") for name in ("offsets", *optional)}
+        arrays["tokens"] = np.load(folder / _TOKENS, mmap_mode="r")
     except Exception as error:  # NumPy raises whatever comes to its mind
         raise ValueError(f"{folder} is damaged: {error}") from None
     return arrays

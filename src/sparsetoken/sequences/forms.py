@@ -1,19 +1,17 @@
-"""Whatever holds sequences, as stacked tokens with the places where sequences start."""
+"""Whatever holds sequences, as stacked tokens with the places where sequences start.
 
-from collections.abc import Sequence
+Nothing is imported for other libraries: an object shows by its attributes what it is, and the
+library whose object it is has been imported already.
+"""
+
+import difflib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.checks import OneTokenWarning, warn_caller, warn_of_empty
-from sparsetoken.sequences.interop import (
-    as_floats,
-    column_names,
-    is_frame,
-    named_tokens,
-    split_lists,
-)
 
 Stacked = tuple[Array, Indices, Array | None]  # tokens, offsets, names of the features
 
@@ -24,20 +22,18 @@ def stack(X: Any) -> Stacked:
     """Stack arrays and tensors of any library, frames, lists, Arrow and awkward columns."""
     if is_frame(X):
         check_frame(X)
-        return _one_token_each(*named_tokens(X, "X"))
-    lists = split_lists(X)
-    if lists is not None:
+        return _stack_array(*named_tokens(X, "X"))
+    if (lists := split_lists(X)) is not None:
         return lists[0], offsets_of(lists[1]), None
     whole = any(hasattr(X, name) for name in ("__array__", "__dlpack__", "toarray"))
     if whole and getattr(X, "ndim", None) == 1 and str(X.dtype) == "object":
         X, whole = list(X), False  # arrays of different shapes
-    if whole:
-        return _stack_array(as_floats(X, "X"))
-    if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
-        raise ValueError(f"{_FORMS}, got {type(X).__name__}")
-    if len(X) and not is_frame(X[0]) and np.ndim(X[0]) < 2:
-        return _stack_array(as_floats(X, "X"))  # a list of vectors: one token each
-    return stack_list(X)
+    if not whole:
+        if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+            raise ValueError(f"{_FORMS}, got {type(X).__name__}")
+        if not len(X) or is_frame(X[0]) or np.ndim(X[0]) >= 2:
+            return stack_list(X)
+    return _stack_array(as_floats(X, "X"))
 
 
 def check_frame(frame: Any) -> None:
@@ -57,9 +53,7 @@ def check_frame(frame: Any) -> None:
 
 def _is_text(column: Any) -> bool:
     """Return whether a column begins with a text that is no number."""
-    if not len(column):
-        return False
-    first = column.to_numpy()[0]
+    first = column.to_numpy()[0] if len(column) else None
     try:
         return isinstance(first, str) and not np.isfinite(float(first))
     except ValueError:
@@ -70,9 +64,7 @@ def stack_list(sequences: Sequence[Any]) -> Stacked:
     """Stack arrays or frames of shape (length, dim)."""
     if len(sequences) == 0:
         raise ValueError("X must hold at least one sequence, got an empty list")
-    named = [
-        named_tokens(part, f"sequence {i} of X", keep=True) for i, part in enumerate(sequences)
-    ]
+    named = [named_tokens(part, f"sequence {i} of X") for i, part in enumerate(sequences)]
     for i, (tokens, _) in enumerate(named):
         if tokens.ndim != 2:
             raise ValueError(f"sequence {i} of X must have shape (length, dim), got {tokens.shape}")
@@ -92,14 +84,13 @@ def stack_padded(array: Any, mask: Any) -> Stacked:
         raise ValueError(f"array must have shape (n, L, d), got {padded.shape}")
     if mask is None:
         raise ValueError("mask must say where array has tokens, got None")
-    present = as_floats(mask, "mask", keep=True)
+    present = as_floats(mask, "mask")
     if present.shape != padded.shape[:2] or not np.isin(present, (0, 1)).all():
         wrong = f"got shape {present.shape} and values {np.unique(present)[:4]}"
         raise ValueError(f"mask must hold True or False of shape {padded.shape[:2]}, {wrong}")
-    present = present.astype(bool)
     lengths = present.sum(axis=1)
     warn_of_empty(lengths, "mask", "; a mask that is true at the padding must be inverted: ~mask")
-    return padded[present], offsets_of(lengths), None
+    return padded[present == 1], offsets_of(lengths), None
 
 
 def offsets_of(lengths: Any) -> Indices:
@@ -109,8 +100,7 @@ def offsets_of(lengths: Any) -> Indices:
 
 def join_tokens(parts: Sequence[tuple[Array, Array | None]], what: str) -> Array:
     """Concatenate tokens, with the features of each part in the order of the first."""
-    tokens, names = parts[0]
-    aligned = []
+    (tokens, names), aligned = parts[0], []
     for i, (part, part_names) in enumerate(parts):
         where = f"{what} {i} of X"
         if (part_names is None) != (names is None):
@@ -126,24 +116,138 @@ def join_tokens(parts: Sequence[tuple[Array, Array | None]], what: str) -> Array
         if dim != expected:
             raise ValueError(f"{where} has tokens of dimension {dim}, {what} 0 of {expected}")
         aligned.append(part)
-    single = all(part.dtype == np.float32 for part in aligned)
-    return np.concatenate(aligned, dtype=np.float32 if single else np.float64, casting="unsafe")
+    return np.concatenate(aligned)
 
 
-def _stack_array(array: Array) -> Stacked:
+def _stack_array(array: Array, names: Array | None = None) -> Stacked:
     if array.ndim == 2:
-        return _one_token_each(array, None)
+        warn_caller(
+            f"each of the {len(array)} rows of X was taken as a sequence of one token: group "
+            "tokens by Sequences.from_frame or from_stacked, or pass X[:, None] if one token each "
+            "is meant",
+            OneTokenWarning,
+        )
+        array = array[:, np.newaxis]
     if array.ndim != 3:
         raise ValueError(f"{_FORMS}, got shape {array.shape}. Reshape your data")
     n, length, dim = array.shape
-    tokens = np.ascontiguousarray(array.reshape(n * length, dim))
-    return tokens, np.arange(n + 1) * length, None
+    return np.ascontiguousarray(array.reshape(n * length, dim)), np.arange(n + 1) * length, names
 
 
-def _one_token_each(tokens: Array, names: Array | None) -> Stacked:
-    warn_caller(
-        f"each of the {len(tokens)} rows of X was taken as a sequence of one token: group tokens "
-        "by Sequences.from_frame or from_stacked, or pass X[:, None] if one token each is meant",
-        OneTokenWarning,
+def as_floats(value: Any, name: str) -> Array:
+    """Return any array as one of float32 (also shorter floats) or float64 (all other numbers).
+
+    Nothing is copied where that is possible.
+    """
+    if hasattr(value, "toarray"):
+        raise TypeError(f"Sparse data was passed for {name}, but dense data is required")
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked values: leave them out with Sequences.from_padded")
+    if hasattr(value, "detach"):  # a torch tensor: off its graph and its device
+        value = value.detach().cpu()
+        if value.is_floating_point() and value.element_size() < 4:
+            value = value.float()
+    foreign = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
+    try:
+        array = np.from_dlpack(value) if foreign else np.asarray(value)
+    except ValueError:  # vectors of different lengths
+        raise ValueError(f"{name} must be an array of numbers, got rows of unequal shape") from None
+    if np.iscomplexobj(array):
+        raise ValueError(f"Complex data not supported: {name} has type {array.dtype}")
+    if array.dtype in (np.float32, np.float64):
+        return array
+    if array.dtype == np.float16 or array.dtype.name == "bfloat16":
+        return array.astype(np.float32)
+    if array.dtype.kind not in "iufbUSO":
+        raise ValueError(f"{name} must hold numbers, got type {array.dtype}")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers, got {array.dtype}: {error}") from None
+
+
+def is_frame(value: Any) -> bool:
+    """Return whether ``value`` is a table with named columns: pandas, polars, Arrow."""
+    return hasattr(value, "columns") and hasattr(value, "shape") and len(value.shape) == 2
+
+
+def column_names(frame: Any) -> list[Any]:
+    """Return the names of the columns, each once."""
+    names = list(getattr(frame, "column_names", frame.columns))
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"X has two columns named {repeated!r}")
+    return names
+
+
+def find_name(name: str, names: Sequence[str], where: str) -> str:
+    """Return ``name`` if it is among others, or raise ValueError with the three nearest ones."""
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.0)
+    listed = ", ".join(repr(other) for other in near) or "none"
+    raise ValueError(f"{where}: there is no {name!r}; the nearest names are {listed}")
+
+
+def frame_tokens(frame: Any, names: list[Any]) -> Array:
+    """Return columns as an array of shape (rows, columns); missing numbers are NaN."""
+    columns = [as_floats(frame[name].to_numpy(), f"column {name!r} of X") for name in names]
+    if not columns:
+        raise ValueError("X must have tokens of at least one feature, got no columns")
+    return np.stack(columns, axis=1)
+
+
+def named_tokens(value: Any, name: str) -> tuple[Array, Array | None]:
+    """Return an array with the names of its features, which only a frame has."""
+    if not is_frame(value):
+        return as_floats(value, name), None
+    names = column_names(value)
+    return frame_tokens(value, names), as_names(names)
+
+
+def as_names(names: Iterable[Any]) -> Array | None:
+    """Return names as scikit-learn keeps them; columns that are numbered have none."""
+    listed = list(names)
+    texts = [isinstance(name, str) for name in listed]
+    if not any(texts):
+        return None
+    if not all(texts):
+        raise ValueError(f"names of features must all be strings, got {listed}")
+    return np.array(listed, dtype=object)
+
+
+def split_lists(value: Any) -> tuple[Array, Array] | None:
+    """Return the tokens and lengths of an Arrow column of lists or an awkward array.
+
+    Anything else gives None. The tokens of an Arrow column without missing values are not copied.
+    """
+    home = type(value).__module__.partition(".")[0]
+    if home == "awkward":
+        import awkward
+
+        lengths = awkward.to_numpy(awkward.num(value, axis=1))
+        return awkward.to_numpy(awkward.flatten(value, axis=1)), lengths
+    if hasattr(getattr(value, "dtype", None), "pyarrow_dtype"):  # a column of pandas
+        home, value = "pyarrow", value.array.__arrow_array__()
+    elif home == "polars" and hasattr(value, "to_arrow"):
+        home, value = "pyarrow", value.to_arrow()
+    if home != "pyarrow" or is_frame(value):
+        return None
+    from pyarrow import compute
+
+    column = value.combine_chunks() if hasattr(value, "combine_chunks") else value
+    tokens = column.flatten() if hasattr(column, "flatten") else column
+    if not hasattr(tokens, "flatten") or tokens.null_count:
+        raise ValueError(f"an Arrow X must be a column of lists of tokens, got {column.type}")
+    if column.null_count:
+        missing = column.is_null().to_pylist().index(True)
+        raise ValueError(f"sequence {missing} of X is missing")
+    lengths, dims = (
+        compute.list_value_length(lists).to_numpy(zero_copy_only=False)
+        for lists in (column, tokens)
     )
-    return np.ascontiguousarray(tokens), np.arange(len(tokens) + 1), names
+    if dims.size and np.ptp(dims):
+        other = int(np.argmax(dims != dims[0]))
+        raise ValueError(f"token {other} of X has {dims[other]} features, token 0 has {dims[0]}")
+    numbers = tokens.flatten().to_numpy(zero_copy_only=False)
+    return numbers.reshape(len(tokens), dims[0] if dims.size else 0), lengths

@@ -1,6 +1,7 @@
 """Rows of a table grouped into sequences, in the order in which these first appear."""
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,34 +22,46 @@ def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Indices]:
     except TypeError:
         raise ValueError(f"{name} must hold names of one type, got a mixture") from None
     order = np.argsort(first)
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[order] = np.arange(len(names))
-    return names[order], rank[codes]
+    return names[order], np.argsort(order)[codes]
 
 
-def one_per_group(values: Any, ids: Array, codes: Indices) -> Array:
-    """Return the value that all rows of each sequence share, or raise ValueError."""
+def one_per_group(
+    values: Any, ids: Array, codes: Indices, where: Callable[[int], str] | None = None
+) -> Array:
+    """Return the value that all rows of each sequence share; values that are NaN are alike.
+
+    ``where`` says where a row is and what it holds, for the error if two values differ.
+    """
     values = _column(values)
     if values.shape != codes.shape:
         raise ValueError(f"values must have shape {codes.shape}, got {values.shape}")
-    first, row = first_rows(codes), differing_row(values, codes)
-    if row is not None:
-        rows = (int(first[codes[row]]), row)
-        both = " and ".join(f"{values.tolist()[i]!r} in row {i}" for i in rows)
-        raise ValueError(f"sequence {ids.tolist()[codes[row]]!r} has two values: {both}")
+    first = _first_rows(codes)
+    shared = values[first][codes]
+    differs = np.array((values != shared) & ((values == values) | (shared == shared)), dtype=bool)
+    if differs.any():
+        row = int(differs.argmax())
+        value, before = values[[row, first[codes[row]]]].tolist()
+        here = f"row {row} has {value!r}" if where is None else where(row)
+        raise ValueError(f"{here}, but {before!r} before in sequence {ids.tolist()[codes[row]]!r}")
     return values[first]
 
 
-def differing_row(values: Array, codes: Indices) -> int | None:
-    """Return the first row whose value is not that of its sequence before, None if there is none.
+def refuse_labels(tokens: Array, codes: Indices, names: Sequence[str]) -> None:
+    """Refuse columns that have one value in each sequence but differ between them.
 
-    Values that are NaN are alike.
+    That is how a label looks. To tell it from chance, at least two of its values must be shared
+    by two sequences of two tokens or more.
     """
-    first = first_rows(codes)
-    missing = np.array(values != values, dtype=bool)
-    differs = np.array(values[first][codes] != values, dtype=bool)
-    differs &= ~(missing & missing[first][codes])
-    return int(differs.argmax()) if differs.any() else None
+    first, long = _first_rows(codes), np.bincount(codes) > 1
+    for name, values in zip(names, tokens.T, strict=True):
+        shared = values[first]
+        if not np.array_equal(shared[codes], values):
+            continue
+        if (np.unique(shared[long], return_counts=True)[1] > 1).sum() > 1:
+            raise ValueError(
+                f"column {name!r} has one value in each sequence, as a label has: leave it out "
+                "with 'ignore', or name the features with 'features' if it is one"
+            )
 
 
 def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
@@ -75,29 +88,12 @@ def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
     return values
 
 
-def constant_columns(tokens: Array, codes: Indices) -> Indices:
-    """Return the columns that have one value in each sequence but differ between them.
-
-    That is how a label looks. To tell it from chance, at least two of its values must be shared
-    by two sequences of two tokens or more.
-    """
-    first, long = first_rows(codes), np.bincount(codes) > 1
-
-    def like_a_label(values: Array) -> bool:
-        shared = values[first]
-        if not np.array_equal(shared[codes], values):
-            return False
-        return bool((np.unique(shared[long], return_counts=True)[1] > 1).sum() > 1)
-
-    return np.flatnonzero([like_a_label(values) for values in tokens.T])
-
-
 def is_row_number(name: Any) -> bool:
     """Return whether a column has the name of an index that was written beside the columns."""
     return isinstance(name, str) and _ROW_NUMBERS.fullmatch(name) is not None
 
 
-def first_rows(codes: Indices) -> Indices:
+def _first_rows(codes: Indices) -> Indices:
     """Return the first row of each sequence: they are numbered as they appear."""
     return np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
 

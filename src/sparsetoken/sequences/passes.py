@@ -1,9 +1,7 @@
 """Passes over the tokens that need no model: means, scales, covariances.
 
-Each function takes one block of sequences, so that the same text serves for data in memory, in a
-folder and in the chunks of a Dask array. Products with the tokens keep their type, so that float32
-data are not copied
-to float64, unless a fit needs them centered and scaled.
+Each function takes one block of sequences. Products with the tokens keep their type, so that
+float32 data are not copied to float64, unless a fit needs them centered and scaled.
 """
 
 import numpy as np

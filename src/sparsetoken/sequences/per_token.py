@@ -18,7 +18,7 @@ class PerToken(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     transformer : transformer or None, default=None
-        What to apply; a clone is fitted on all tokens. None means ``StandardScaler()``.
+        What to apply, fitted on all tokens; ``StandardScaler()`` by default.
 
     Attributes
     ----------

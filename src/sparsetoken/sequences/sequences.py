@@ -9,35 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetoken._types import Array, Indices
+from sparsetoken.sequences import forms
 from sparsetoken.sequences.checks import check_sequences, warn_caller, warn_of_empty
 from sparsetoken.sequences.folder import SequenceWriter, map_folder
-from sparsetoken.sequences.forms import join_tokens, offsets_of, stack, stack_list, stack_padded
-from sparsetoken.sequences.grouping import (
-    constant_columns,
-    group_rows,
-    is_row_number,
-    one_per_group,
-)
-from sparsetoken.sequences.interop import (
-    as_names,
-    column_names,
-    find_name,
-    frame_tokens,
-    is_frame,
-    named_tokens,
-)
+from sparsetoken.sequences.forms import offsets_of
+from sparsetoken.sequences.grouping import group_rows, is_row_number, one_per_group, refuse_labels
 
 
 class Sequences:
     """Sequences of any length: all tokens stacked, and where each sequence starts.
 
-    Indexing works as for an array over the sequences: an integer gives one sequence, an array of
-    shape (length, dim); a slice, a mask or an array of integers gives ``Sequences`` again. An
-    integer or a slice copies nothing. scikit-learn's splitters and searches can therefore cut it.
+    Indexing works as for an array over the sequences, so scikit-learn can cut them: an integer
+    gives one sequence, an array of shape (length, dim); a slice, a mask or an array of integers
+    gives ``Sequences`` again. An integer or a slice copies nothing.
 
-    Make one from what you have: :meth:`from_frame` (a table with a column that names the
-    sequence), :meth:`from_stacked`, :meth:`from_padded`, :meth:`from_offsets`, :meth:`from_list`.
-    What is larger than memory: :meth:`writer` puts it into a folder, and :meth:`open` maps it.
+    Make one by :meth:`from_frame`, :meth:`from_stacked`, :meth:`from_padded`, :meth:`from_offsets`
+    or :meth:`from_list`. What is larger than memory: :meth:`writer` puts it into a folder, and
+    :meth:`open` maps it.
 
     Parameters
     ----------
@@ -50,8 +38,7 @@ class Sequences:
     ids : array-like of shape (n_sequences,), optional
         Names of the sequences.
     labels : array-like of shape (n_sequences,), optional
-        Labels that go with the sequences, as :meth:`open` finds them. ``fit`` does not look at
-        them: pass ``X.labels``.
+        Their labels, as :meth:`open` finds them. ``fit`` does not look at them: pass ``X.labels``.
 
     Examples
     --------
@@ -74,7 +61,7 @@ class Sequences:
         ids: ArrayLike | None = None,
         labels: ArrayLike | None = None,
     ) -> None:
-        tokens, names = named_tokens(tokens, "tokens")
+        tokens, names = forms.named_tokens(tokens, "tokens")
         offsets = np.asarray(offsets)
         if tokens.ndim != 2:
             raise ValueError(f"tokens must have shape (total_tokens, dim), got {tokens.shape}")
@@ -87,14 +74,11 @@ class Sequences:
             raise ValueError("offsets must not decrease")
         self.tokens, self.dim, self.dtype = tokens, int(tokens.shape[1]), tokens.dtype
         self.offsets = offsets.astype(np.int64)
-        self.feature_names = names if feature_names is None else as_names(feature_names)
-        self.ids = None if ids is None else np.asarray(ids)
-        self.labels = None if labels is None else np.asarray(labels)
+        self.feature_names = names if feature_names is None else forms.as_names(feature_names)
+        self.ids, self.labels = (None if v is None else np.asarray(v) for v in (ids, labels))
         if self.feature_names is not None and len(self.feature_names) != self.dim:
-            count = len(self.feature_names)
-            raise ValueError(
-                f"feature_names must hold {self.dim} names, one a feature, got {count}"
-            )
+            wrong = f"one a feature, got {len(self.feature_names)}"
+            raise ValueError(f"feature_names must hold {self.dim} names, {wrong}")
         for name, values in (("ids", self.ids), ("labels", self.labels)):
             if values is not None and values.shape != self.shape:
                 raise ValueError(f"{name} must have shape {self.shape}, got {values.shape}")
@@ -111,7 +95,7 @@ class Sequences:
         >>> st.Sequences.from_list([np.ones((2, 3)), np.zeros((4, 3))])
         Sequences(n_sequences=2, total_tokens=6, dim=3, lengths=2…4, dtype=float64)
         """
-        return cls(*stack_list(sequences))
+        return cls(*forms.stack_list(sequences))
 
     @classmethod
     def from_frame(
@@ -126,26 +110,22 @@ class Sequences:
     ) -> Any:
         """Group the rows of a pandas, polars or Arrow table: one token per row.
 
-        Sequences come in the order in which they first appear, and tokens in the order of their
-        rows; the rows of a sequence need not be together.
+        Sequences come in the order in which they first appear; their rows need not be together.
 
         Parameters
         ----------
         frame : DataFrame
             The table.
         by : str
-            The column, or level of the index, that names the sequence of each row; its values
-            become ``ids``.
+            The column, or level of the index, that names the sequence of each row.
         features : str or sequence of str, optional
-            The columns that are features; by default all but ``by``, ``ignore`` and an index that
-            was saved as a column ("Unnamed: 0"). A column with one value in each sequence, as a
-            label has, is then refused: it would give the answer away. If it is a feature, name the
-            features.
+            The columns that are features; by default all others but an index that was saved as a
+            column ("Unnamed: 0"). A column with one value in each sequence, as a label has, is then
+            refused: it would give the answer away.
         ignore : str or sequence of str
             Columns that are no features.
         label, groups : str, optional
-            The columns with the label and the group (such as the patient) of each sequence, which
-            all its rows share.
+            The columns with the label and the group (such as the patient) of each sequence.
 
         Returns
         -------
@@ -163,43 +143,32 @@ class Sequences:
         >>> y
         array([1, 0])
         """
-        if not is_frame(frame):
+        if not forms.is_frame(frame):
             raise ValueError(f"frame must be a table with columns, got {type(frame).__name__}")
         if by in getattr(getattr(frame, "index", None), "names", ()):
             frame = frame.reset_index(by)
-        columns = column_names(frame)
+        columns = forms.column_names(frame)
         named = [features] if isinstance(features, str) else features
         one_each = [name for name in (label, groups) if name is not None]
         left_out = [by, *one_each, *([ignore] if isinstance(ignore, str) else ignore)]
         for name in [*left_out, *(named or ())]:
-            find_name(name, columns, "the frame")
+            forms.find_name(name, columns, "the frame")
         left_out += filter(is_row_number, columns)
         names = [n for n in columns if n not in left_out] if named is None else list(named)
-        tokens = frame_tokens(frame, names)
+        tokens = forms.frame_tokens(frame, names)
         ids, codes = group_rows(frame[by], by)
-        for i in constant_columns(tokens, codes) if named is None else ():
-            raise ValueError(
-                f"column {names[i]!r} has one value in each sequence, as a label has: leave it out "
-                "by 'ignore', or name the features in 'features' if it is one"
-            )
-        sequences = grouped(tokens, ids, codes, as_names(names))
-        if not one_each:
-            return sequences
-        return sequences, *(one_per_group(frame[name], ids, codes) for name in one_each)
+        if named is None:
+            refuse_labels(tokens, codes, names)
+        values = [one_per_group(frame[name], ids, codes) for name in one_each]
+        sequences = grouped(tokens, ids, codes, names)
+        return (sequences, *values) if values else sequences
 
     @classmethod
     def from_stacked(cls, tokens: Any, bag: Any) -> "Sequences":
-        """Group stacked tokens by the name or number of each token's sequence.
+        """Group tokens of shape (total_tokens, dim) by the name or number of each one's sequence.
 
         Sequences come in the order in which they first appear; nothing is copied if the tokens of
         each are together.
-
-        Parameters
-        ----------
-        tokens : array-like or frame of shape (total_tokens, dim)
-            The tokens.
-        bag : array-like of shape (total_tokens,)
-            The sequence of each token.
 
         Examples
         --------
@@ -208,7 +177,7 @@ class Sequences:
         >>> X.ids.tolist(), X.lengths.tolist()
         (['b', 'a'], [2, 1])
         """
-        array, names = named_tokens(tokens, "tokens")
+        array, names = forms.named_tokens(tokens, "tokens")
         ids, codes = group_rows(bag, "bag")
         if array.ndim != 2 or len(array) != len(codes):
             raise ValueError(f"tokens must have shape ({len(codes)}, dim), got {array.shape}")
@@ -223,9 +192,8 @@ class Sequences:
         array : array-like of shape (n, L, d)
             Padded sequences, from NumPy, torch, jax…
         mask : array-like of bool or 0/1, shape (n, L), optional
-            Where there is a token, as in the attention masks of language models (masks of torch's
-            ``key_padding_mask`` say the opposite: pass ``~mask``). A masked array has its own. A
-            mask that leaves sequences without tokens gives an EmptySequenceWarning.
+            Where there is a token, as in the attention masks of language models (torch's
+            ``key_padding_mask`` says the opposite: pass ``~mask``). A masked array has its own.
 
         Examples
         --------
@@ -233,7 +201,7 @@ class Sequences:
         >>> st.Sequences.from_padded(np.ones((2, 3, 4)), [[1, 1, 0], [1, 1, 1]])
         Sequences(n_sequences=2, total_tokens=5, dim=4, lengths=2…3, dtype=float64)
         """
-        return cls(*stack_padded(array, mask))
+        return cls(*forms.stack_padded(array, mask))
 
     @classmethod
     def from_offsets(cls, tokens: Any, offsets: ArrayLike) -> "Sequences":
@@ -258,17 +226,13 @@ class Sequences:
         >>> st.Sequences.concatenate([X, X[:1]]).lengths
         array([2, 4, 2])
         """
-        named = [(part.tokens, part.feature_names) for part in parts]
-        if not named:
+        if not parts:
             raise ValueError("parts must hold at least one Sequences, got none")
-        lengths = np.concatenate([part.lengths for part in parts])
+        tokens = forms.join_tokens([(part.tokens, part.feature_names) for part in parts], "part")
+        offsets = offsets_of(np.concatenate([part.lengths for part in parts]))
         ids = [part.ids for part in parts if part.ids is not None]
-        return cls(
-            join_tokens(named, "part"),
-            offsets_of(lengths),
-            named[0][1],
-            np.concatenate(ids) if len(ids) == len(parts) else None,
-        )
+        every = np.concatenate(ids) if len(ids) == len(parts) else None
+        return cls(tokens, offsets, parts[0].feature_names, every)
 
     @staticmethod
     def writer(folder: Any) -> SequenceWriter:
@@ -282,16 +246,9 @@ class Sequences:
     def open(folder: Any, memory_limit: Any = None) -> "Sequences":
         """Map sequences that :meth:`writer` or :meth:`save` put into a folder into memory.
 
-        Tokens are read from the disk as they are needed, and the system forgets them again when
-        memory gets short: a folder may be larger than memory. Classifiers fit and predict it in
-        passes. Do not change the files of a folder while it is open.
-
-        Parameters
-        ----------
-        folder : str or path
-            The folder.
-        memory_limit : optional
-            Has no effect since 0.4, and will go in 0.6.
+        A folder may be larger than memory: classifiers pass over it, and the system reads tokens as
+        they are needed. Do not change its files while it is open. ``memory_limit`` has no effect
+        since 0.4, and will go in 0.6.
 
         Examples
         --------
@@ -325,15 +282,9 @@ class Sequences:
 
     @staticmethod
     def per_sequence(values: Any, bag: Any) -> Array:
-        """Return one value per sequence from one per token: labels, or groups.
+        """Return one label or group per sequence, in the order of ``from_stacked(tokens, bag)``.
 
-        They come in the order of :meth:`from_frame` and :meth:`from_stacked`. A sequence with two
-        values is an error.
-
-        Parameters
-        ----------
-        values, bag : array-like of shape (total_tokens,)
-            The value and the sequence of each token.
+        ``values`` has one per token; a sequence with two values is an error.
 
         Examples
         --------
@@ -350,10 +301,9 @@ class Sequences:
         Parameters
         ----------
         tokens : slice, or array-like of bool
-            A slice cuts each sequence: ``slice(-5, None)`` keeps the last five tokens,
-            ``slice(1, None)`` drops the first. A mask has one entry a token: of shape
-            (total_tokens,), of shape (n, L) if all sequences have L tokens, or a list with one
-            mask a sequence.
+            A slice cuts each sequence: ``slice(-5, None)`` keeps the last five tokens. A mask has
+            one entry a token: of shape (total_tokens,), of shape (n, L) if all sequences have L
+            tokens, or a list with one mask a sequence.
 
         Examples
         --------
@@ -440,18 +390,10 @@ class Sequences:
 def as_sequences(X: Any, first: int = 0, *, finite: bool = True) -> Sequences:
     """Return ``X`` as :class:`Sequences` of finite, non-empty sequences, or raise ValueError.
 
-    Parameters
-    ----------
-    X : Sequences, array of shape (n, L, d) or (n, d), or list of (L_i, d) arrays or frames
-        Arrays and tensors of any library, Arrow columns of lists, awkward arrays. An array or a
-        frame of shape (n, d) is one token per sequence, which a warning says. Arrays are not
-        copied if their tokens are contiguous.
-    first : int, default=0
-        Number of the first sequence in error messages, where ``X`` is part of something larger.
-    finite : bool, default=True
-        Whether to refuse missing values and infinities.
+    ``first`` is the number of the first sequence in error messages. Only with ``finite`` are
+    missing values and infinities refused.
     """
-    sequences = X if isinstance(X, Sequences) else Sequences(*stack(X))
+    sequences = X if isinstance(X, Sequences) else Sequences(*forms.stack(X))
     check_sequences(sequences, first, finite=finite)
     return sequences
 

@@ -1,0 +1,54 @@
+"""Read what can crash a library in a process of its own: a script, which imports nothing of ours.
+
+With a file's name alone it reads all attributes and texts of an HDF5 file: where they are damaged
+the library may crash, or never end. Whatever else is wrong is no matter here. With two more
+arguments it writes the matrices of numbers in a MATLAB file to an ``.npz`` archive, unless they
+have more bytes than the last one.
+"""
+
+import contextlib
+import sys
+from typing import Any
+
+_NUMBERS = ("double", "single", "logical", "sparse", "int8", "int16", "int32", "int64")
+
+
+def visit_hdf5(path: str) -> None:
+    """Read what is stored in the heap of a file."""
+    import h5py
+
+    def read(_: str, item: Any) -> None:
+        for name in item.attrs:
+            with contextlib.suppress(Exception):
+                item.attrs[name]
+        if isinstance(item, h5py.Dataset) and item.dtype.kind == "O":
+            with contextlib.suppress(Exception):
+                item[()]
+
+    with contextlib.suppress(Exception), h5py.File(path, "r") as file:
+        read("/", file)
+        file.visititems(read)
+
+
+def convert_mat(path: str, out: str, most: str) -> None:
+    """Write the matrices of numbers in a file."""
+    import numpy as np
+    from scipy.io import loadmat, whosmat
+
+    sizes = {n: s for n, s, kind in whosmat(path) if kind.removeprefix("u") in _NUMBERS}
+    size = 4 * sum(int(np.prod(size, dtype=object)) for size in sizes.values())
+    if size > int(most):
+        raise ValueError(f"it says that it holds {size / 1e9:.3g} GB: that is not believed")
+    arrays = {}
+    for name, matrix in loadmat(path, variable_names=list(sizes)).items():
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)  # toarray believes all indices
+        if hasattr(matrix, "toarray"):  # of older scipy in coordinates, which are checked
+            matrix = matrix.toarray()
+        if name in sizes:
+            arrays[name] = matrix.ravel() if matrix.ndim == 2 and 1 in matrix.shape else matrix
+    np.savez(out, **arrays)
+
+
+if __name__ == "__main__":
+    (visit_hdf5 if len(sys.argv) == 2 else convert_mat)(*sys.argv[1:])

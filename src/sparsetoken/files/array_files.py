@@ -1,0 +1,236 @@
+"""Files of arrays, each format by a function that returns its arrays by name.
+
+Nothing is run and no other file is opened: objects, links, external storage and virtual datasets
+are refused. What can crash a library is first read by a process of its own (``apart``).
+"""
+
+import pickle
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsetoken._types import Array
+from sparsetoken._validation import import_extra
+from sparsetoken.files import guards
+from sparsetoken.files.guards import Arrays, Delayed, UnreadableError
+
+_MOST, _DEEPEST = 10**6, 20  # values, and levels: of a list that holds itself there is no end
+_PATIENCE = 120.0  # seconds for the texts of a file
+_TENSORS = {"BOOL": "?", "BF16": "f4", "F16": "f2", "F32": "f4", "F64": "f8"} | {
+    f"{kind}{8 * size}": f"{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
+}
+
+
+def open_arrays(path: Path) -> Arrays:
+    """Open a file by its ending."""
+    path.open("rb").close()  # a file that is missing or forbidden is not a damaged one
+    with guards.report_damage(path):
+        return ARRAYS[path.suffix](path)
+
+
+def open_npy(path: Path) -> Arrays:
+    """Open an ``.npy`` file as the array X."""
+    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    return {"X": Delayed(mapped.shape, mapped.dtype, partial(np.array, mapped))}
+
+
+def open_npz(path: Path) -> Arrays:
+    """Open an archive of NumPy; an array is read when it is needed."""
+    arrays, heads = {}, np.lib.format
+    for entry in guards.check_zip(path):
+        with zipfile.ZipFile(path) as archive, archive.open(entry) as file:
+            first = heads.read_magic(file) == (1, 0)
+            read_head = heads.read_array_header_1_0 if first else heads.read_array_header_2_0
+            shape, _, dtype = read_head(file)
+        if dtype.hasobject:
+            raise UnreadableError(
+                f"{entry} holds Python objects, which are never read: save an array for each "
+                "sequence, or all tokens stacked, with 'offsets'"
+            )
+        name = entry.removesuffix(".npy")
+        arrays[name] = Delayed(shape, dtype, partial(_from_npz, path, name))
+    return arrays
+
+
+def _from_npz(path: Path, name: str) -> Array:
+    with np.load(path, allow_pickle=False) as archive:
+        return archive[name]
+
+
+def open_safetensors(path: Path) -> Arrays:
+    """Open a file of tensors; one is read when it is needed."""
+    package = import_extra("safetensors", f"{path}: .safetensors")
+    file, arrays = package.safe_open(path, framework="np"), dict[str, Delayed]()
+
+    def halves(name: str) -> Array:  # the package has none for NumPy
+        bits = dict(package.deserialize(path.read_bytes()))[name]["data"]
+        return _from_bfloat16(np.frombuffer(bits, np.uint16)).reshape(arrays[name].shape)
+
+    for name in sorted(file.keys()):
+        tensor = file.get_slice(name)
+        kind, shape = str(tensor.get_dtype()), tuple(tensor.get_shape())
+        if kind not in _TENSORS:
+            raise UnreadableError(f"{name} has type {kind}, which NumPy does not have")
+        read = partial(halves if kind == "BF16" else file.get_tensor, name)
+        arrays[name] = Delayed(shape, np.dtype(_TENSORS[kind]), read)
+    return arrays
+
+
+def open_torch(path: Path) -> Arrays:
+    """Open what torch has saved: a tensor as X, or tensors and plain values by their names."""
+    torch = import_extra("torch", f"{path}: {path.suffix}", "torch")
+    if not zipfile.is_zipfile(path):
+        raise UnreadableError("it is not as torch writes since 1.6; load it with torch and save it")
+    sizes = set(guards.check_zip(path).values())
+    with zipfile.ZipFile(path) as archive:
+        if damaged := archive.testzip():  # torch does not look
+            raise ValueError(f"the numbers in {damaged} have changed")
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:  # torch would tell how to run its code
+        objects = "it holds objects other than tensors, containers and plain values"
+        raise UnreadableError(f"{objects}, which are never read: save tensors alone") from None
+    arrays: dict[str, Any] = {}
+    for name, value in _leaves(content):
+        if not isinstance(value, torch.Tensor):
+            arrays[name] = np.array(value)
+            continue
+        if value.layout != torch.strided or value.is_quantized:
+            raise UnreadableError(f"{name or 'it'} is not a dense tensor")
+        if value.untyped_storage().nbytes() not in sizes:  # torch believes what the file says
+            raise ValueError(f"the numbers of a tensor of shape {tuple(value.shape)} are not there")
+        value = value.detach()
+        arrays[name or "X"] = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
+    return arrays
+
+
+def _leaves(content: Any) -> Iterator[tuple[str, Any]]:
+    """Yield tensors and plain values; those inside others are named ``outer/inner``."""
+    waiting, count = [("", content, 0)], 0
+    while waiting:
+        name, value, depth = waiting.pop()
+        count += 1
+        if count > _MOST or depth > _DEEPEST:
+            raise UnreadableError("it holds millions of values, or itself")
+        if isinstance(value, list | tuple) and not all(map(_is_plain, value)):
+            value = dict(enumerate(value))
+        if isinstance(value, dict):
+            prefix = f"{name}/" if name else ""
+            waiting += [(f"{prefix}{key}", v, depth + 1) for key, v in value.items()][::-1]
+        elif _is_plain(value) or isinstance(value, list | tuple) or hasattr(value, "layout"):
+            yield name, value
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def open_mat(path: Path) -> Arrays:
+    """Open matrices of MATLAB, also sparse ones; a row or a column is a vector."""
+    with path.open("rb") as file:
+        if b"MATLAB 7.3" in file.read(128):  # HDF5 behind a head, with all axes in reverse
+            return {
+                name: Delayed(array.shape[::-1], array.dtype, partial(np.transpose, array))
+                for name, array in open_hdf5(path).items()
+            }
+    with tempfile.TemporaryDirectory() as folder:
+        guards.run_apart(path, f"{folder}/arrays.npz", str(guards.believable(path)))
+        with np.load(f"{folder}/arrays.npz") as archive:
+            return dict(archive)
+
+
+def open_hdf5(path: Path) -> Arrays:
+    """Open an HDF5 file; datasets in groups have the names of both, text is text."""
+    text_type = import_extra("h5py", f"{path}: {path.suffix}").check_string_dtype
+    arrays = {}
+    for name, item in _datasets(path).items():
+        kind, source = item.dtype, item.asstr() if text_type(item.dtype) else item
+        written = str(item.attrs.get("dtype", item.file.attrs.get("dtype", "")))
+        halves = "bfloat16" in written and kind.kind in "ui" and kind.itemsize == 2
+        kind = np.dtype(np.float32) if halves else kind
+        arrays[name] = Delayed(item.shape, kind, partial(_from_hdf5, source, halves))
+    return arrays
+
+
+def _from_hdf5(item: Any, halves: bool) -> Array:
+    values = np.asarray(item[()])
+    return _from_bfloat16(values) if halves else values
+
+
+def open_h5ad(path: Path) -> Arrays:
+    """Open cells of AnnData, one a row: X, what is in obsm, the columns of obs, names in var."""
+    io = import_extra("anndata.io", f"{path}: .h5ad", None)
+    sizes = _datasets(path)
+    guards.check_size(
+        path, sum(item.size for name, item in sizes.items() if "obs/" in name), 1, None
+    )
+    guards.run_apart(path, seconds=_PATIENCE)
+    file = next(iter(sizes.values())).file
+    arrays: dict[str, Any] = {}
+    for name in ["X", *(f"obsm/{key}" for key in file.get("obsm", ()))]:
+        if name in file:
+            shape = tuple(int(n) for n in file[name].attrs.get("shape", ())) or file[name].shape
+            kind = file[f"{name}/data"].dtype if f"{name}/data" in sizes else file[name].dtype
+            read = partial(_dense, io.read_elem, file[name])
+            arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, read)
+    obs = io.read_elem(file["obs"])
+    if not hasattr(obs, "columns"):
+        raise UnreadableError("it was written before anndata 0.7: open it and write it again")
+    for name in obs.columns:
+        column = obs[name].astype(object)
+        arrays[name] = column.where(column.notna(), None).to_numpy()
+    if "var" in file:
+        arrays["feature_names"] = io.read_elem(file["var"]).index.to_numpy(dtype=object)
+    return arrays
+
+
+def _datasets(path: Path) -> dict[str, Any]:
+    """Return the datasets of an HDF5 file by name, all of which lie in it."""
+    h5py = import_extra("h5py", f"{path}: {path.suffix}")
+    file, datasets = h5py.File(path, "r"), dict[str, Any]()
+
+    def check(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            if item.external or item.is_virtual:
+                raise UnreadableError(f"{item.name} lies in other files, which are never opened")
+            if item.shape is None or (item.size and not item.id.get_storage_size()):
+                raise UnreadableError(f"{item.name} was never written")
+            datasets[name] = item
+        else:
+            for key in item:
+                if not isinstance(item.get(key, getlink=True), h5py.HardLink):
+                    raise UnreadableError(f"{key} is a link, and links are never followed")
+
+    check("/", file)
+    file.visititems(check)
+    return datasets
+
+
+def _dense(read_elem: Any, item: Any) -> Array:
+    matrix = read_elem(item)
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)  # toarray believes all indices
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+def _from_bfloat16(bits: Array) -> Array:
+    """Return float32 whose upper halves are given: NumPy has no bfloat16."""
+    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+ARRAYS: dict[str, Callable[[Path], Arrays]] = {
+    ".npz": open_npz,
+    ".npy": open_npy,
+    ".h5": open_hdf5,
+    ".hdf5": open_hdf5,
+    ".h5ad": open_h5ad,
+    ".safetensors": open_safetensors,
+    ".pt": open_torch,
+    ".pth": open_torch,
+    ".mat": open_mat,
+}
