@@ -92,6 +92,20 @@ def test_matlab(tmp_path, kind):
     assert data.labels.tolist() == [-1, 1, -1]
 
 
+def test_matlab_since_7_3(tmp_path):
+    """HDF5 behind a head, axes in reverse; rows and columns are vectors there too."""
+    bag = np.repeat([1.0, 2.0, 3.0], [3, 5, 2])
+    with h5py.File(tmp_path / "x.mat", "w", userblock_size=512) as file:
+        file["features"] = np.concatenate(list(SLIDES.values())).T.astype(float)
+        file["bag_ids"] = bag[None]
+        file["labels"] = np.where(bag == 2, 1.0, -1.0)[:, None]
+    with (tmp_path / "x.mat").open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(128))
+    data = read_dataset(tmp_path / "x.mat")
+    same_slides(data, dict(zip([1, 2, 3], map(np.float64, SLIDES.values()), strict=True)))
+    assert data.labels.tolist() == [-1, 1, -1]
+
+
 def test_sparse_matrices_that_point_outside_are_refused(tmp_path):
     path = tmp_path / "x.mat"
     X = sparse.csc_matrix(np.eye(6))

@@ -134,14 +134,18 @@ def open_mat(path: Path) -> Arrays:
     """Open matrices of MATLAB, also sparse ones; a row or a column is a vector."""
     with path.open("rb") as file:
         if b"MATLAB 7.3" in file.read(128):  # HDF5 behind a head, with all axes in reverse
-            return {
-                name: Delayed(array.shape[::-1], array.dtype, partial(np.transpose, array))
-                for name, array in open_hdf5(path).items()
-            }
+            return {name: _from_matlab(array) for name, array in open_hdf5(path).items()}
     with tempfile.TemporaryDirectory() as folder:
         guards.run_apart(path, f"{folder}/arrays.npz", str(guards.believable(path)))
         with np.load(f"{folder}/arrays.npz") as archive:
             return dict(archive)
+
+
+def _from_matlab(array: Delayed) -> Delayed:
+    shape = array.shape[::-1]
+    if len(shape) == 2 and 1 in shape:
+        shape = (max(shape),)
+    return Delayed(shape, array.dtype, lambda: np.transpose(array).reshape(shape))
 
 
 def open_hdf5(path: Path) -> Arrays:
