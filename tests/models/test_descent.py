@@ -3,7 +3,7 @@ import pytest
 from scipy.special import softmax
 
 from sparsetoken.losses import Logistic
-from sparsetoken.models.descent import gradient
+from sparsetoken.models.training import gradient
 from sparsetoken.sequences.sequences import as_sequences
 
 

@@ -28,7 +28,7 @@ def names() -> list[str]:
     >>> st.models.names()[:3]
     ['sparse-token', 'two-step', 'pooled']
     """
-    return list(LOOKS | KNOWN | POOLINGS)
+    return list(LOOKS | KNOWN)
 
 
 def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
@@ -55,7 +55,7 @@ def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
     """
     if not isinstance(name, str):
         raise ValueError(f"model must be a name or an import path, got {name!r}")
-    if name in LOOKS:
+    if name in LOOKS and name not in POOLINGS:
         importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     if name in KNOWN:
         return KNOWN[name]()
@@ -66,15 +66,12 @@ def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
     if ":" in name:
         get_pooling(name)  # raises ValueError if there is none
     else:
-        check_choice("model", name, dict.fromkeys([*(LOOKS | KNOWN), *pooling_models()]))
+        check_choice("model", name, dict.fromkeys([*names(), *pooling_models()]))
     return (Attention if "cosine" in (settings or {}) else TwoStepAttention)(name)
 
 
 def look(name: str) -> Look:
-    """Return how a model is called and drawn; a pooling of the user's gets a free color."""
-    if hasattr(KNOWN.get(name), "look"):
-        return KNOWN[name].look
-    if name in LOOKS | POOLINGS:
-        return (LOOKS | POOLINGS)[name]
+    """Return how a model is called and drawn; one without a look of its own gets a free color."""
     index = sum(map(ord, name)) % len(MARKERS)
-    return Look(name, "", COLORS[index], MARKERS[index])
+    free = Look(name, "", COLORS[index], MARKERS[index])
+    return getattr(KNOWN.get(name), "look", LOOKS.get(name, free))

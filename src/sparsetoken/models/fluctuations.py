@@ -7,6 +7,7 @@ mean is the average of two values: one standard deviation below, and one above.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sparsetoken.models.base import StudySize
@@ -40,7 +41,7 @@ def outcomes(study: StudySize, choice: dict[str, Any], n_points: int) -> list[Ri
     cosines: Sequence[float] = [learned.cosine]
     if not math.isinf(n_samples):
         moved = [
-            learned_query(study._replace(problem=problem.with_rate(rate)), choice, rates)
+            learned_query(replace(study, problem=problem.with_rate(rate)), choice, rates)
             for rate in possible_rates(problem.positive_rate, choice["split"] * n_samples)
         ]
         cosines = cosine_quantiles(learned, moved, study.dim)

@@ -11,9 +11,8 @@ from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.models.attention import Attention
 from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Settings, Size, one_size
-from sparsetoken.models.descent import gradient
-from sparsetoken.models.readout import TrainingSet
-from sparsetoken.models.training import DESCENT
+from sparsetoken.models.readout import TrainingSet, check_classes
+from sparsetoken.models.training import STATE, GradientDescent, gradient, learned_state
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import LearnedQuery
 from sparsetoken.sequences.data import MemoryData
@@ -23,7 +22,7 @@ from sparsetoken.sequences.sequences import Sequences, as_sequences
 _MOST_STEPS = 500
 
 
-class JointTraining(Attention):
+class JointTraining(GradientDescent):
     """All parameters trained together, from the start that two steps give, to the minimum.
 
     There is no reduced sampler: the tokens are drawn. The ridge is on query and readout alike.
@@ -31,17 +30,20 @@ class JointTraining(Attention):
 
     name = "joint"
     settings = (*TWO_STEPS, "reg", "n_points")
-    predicted = DESCENT
     simulated = Attention.simulated | (QUERY - {"misalignment"})
 
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the minimum, marked as not converged where it cannot be trusted."""
-        from sparsetoken.models.predictions import Minimum
+        from sparsetoken.theory import joint_risk
 
-        return [Minimum(problem, one_size(size), settings) for size in sizes]
-
-    def draw_query(self, draw: Draw) -> None:
-        """Draw no query: it is learned together with the readout."""
+        taken: Settings = {n: settings[n] for n in ("loss", "beta", "n_points") if n in settings}
+        taken |= {"reg_query": settings["reg"], "reg_readout": settings["reg"]}
+        results = []
+        for size in sizes:
+            risk = joint_risk(problem, alpha=one_size(size), **taken)
+            numbers = {n: (getattr(risk, n), getattr(risk, n).uncertainty) for n in STATE}
+            results.append(learned_state(numbers, risk.stable, settings["beta"]))
+        return results
 
     def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw tokens and train on all of them: two steps, the readout, then all parameters."""
@@ -53,6 +55,7 @@ class JointTraining(Attention):
             draw.n_samples, draw.dim, random_state=draw.rng, return_truth=True
         )
         tokens, sign = MemoryData(as_sequences(X)), np.where(y == 1, 1.0, -1.0)
+        check_classes(sign)
         pooled, weight = tokens.per_sample(pooled_features), np.full(len(y), 1.0 / len(y))
         steps = {name: settings[name] for name in TWO_STEPS} | {"loss": loss}
         start = two_gradient_steps(tokens, pooled, sign, weight, **steps)

@@ -200,10 +200,11 @@ class Posterior:
 
     def quantiles(self, metric: Metric, sizes: Floats, levels: Sequence[float]) -> Floats:
         """Return quantiles of the error at each size, shape (sizes, levels)."""
-        values = self._errors(metric, sizes)
+        values = self.errors(metric, sizes)
         return np.stack([_quantiles(column, self.weights, levels) for column in values.T])
 
-    def _errors(self, metric: Metric, sizes: Floats) -> Floats:
+    def errors(self, metric: Metric, sizes: Floats) -> Floats:
+        """Return the error of each curve at each size."""
         size = np.asarray(sizes, dtype=float) / self.points.unit
         errors = self.curves.error(metric, size)
         return errors if self.points.scaled is None else self._with_misfit(metric, size, errors)
@@ -232,20 +233,16 @@ class Posterior:
 
     def sizes(
         self, metric: Metric, target: float, levels: Sequence[float], largest: float
-    ) -> Floats:
+    ) -> list[float]:
         """Return quantiles of the number of samples that reach a target; infinite beyond."""
         grid = np.geomspace(4.0, largest, 80)
-        values = self._errors(metric, grid)
+        values = self.errors(metric, grid)
         rows, first = np.arange(len(values)), (values <= target).argmax(axis=1)
         above, below = values[rows, np.maximum(first - 1, 0)], values[rows, first]
         step = np.where(above > below, (above - target) / np.maximum(above - below, 1e-300), 1.0)
         reached = grid[first] * (grid[1] / grid[0]) ** (np.minimum(step, 1.0) - 1.0)
-        return _quantiles(np.where(below <= target, reached, np.inf), self.weights, levels)
-
-    def reaches(self, metric: Metric, target: float, n_samples: float) -> float:
-        """Return the probability that ``n_samples`` reach a target."""
-        values = self._errors(metric, np.array([n_samples]))[:, 0]
-        return float(self.weights @ (values <= target))
+        reached = np.where(below <= target, reached, np.inf)
+        return list(_quantiles(reached, self.weights, levels).tolist())
 
 
 def extrapolate(points: CurvePoints, family: type[LearningCurves] = LearningCurves) -> Posterior:

@@ -34,7 +34,7 @@ from sparsetoken.population import Population
 from sparsetoken.problem import Problem
 from sparsetoken.theory import optimal, oracle_error, required_signal
 
-FEWEST_OF_A_CLASS = 10
+_FEWEST_OF_A_CLASS = 10
 _TOLERANCE = 3e-3  # of the logarithm of the error, in the search for the best choice
 _ACCURACY = 1e-4  # of the same, where the target is met in the end
 _LARGEST_RATIO = 1e5
@@ -56,8 +56,6 @@ class Solution(NamedTuple):
     """A study in which the target is just met, the choice that meets it, and what to expect."""
 
     study: Study
-    value: float
-    """Of the unknown."""
     choice: Choice
     error: Estimate
 
@@ -68,14 +66,13 @@ def fewest_samples(positive_rate: float) -> int:
     With fewer, fluctuations are beyond the leading order that a plan averages over.
     """
     # One part in a million of slack: 10/0.1 is 100, whatever the rounding.
-    return math.ceil((1.0 - 1e-6) * FEWEST_OF_A_CLASS / min(positive_rate, 1.0 - positive_rate))
+    return math.ceil((1.0 - 1e-6) * _FEWEST_OF_A_CLASS / min(positive_rate, 1.0 - positive_rate))
 
 
 def solve(model: Model, study: Study, progress: Progress) -> Solution:
     """Return where the target is just met, or raise UnreachableError."""
     if study.unknown == "error":
-        choice, error = choose(model, study, progress)
-        return Solution(study, error, choice, error)
+        return Solution(study, *choose(model, study, progress))
     search = _Search(model, study, progress)
     bad, good = search.bracket()
     if search.axis.whole:
@@ -83,11 +80,11 @@ def solve(model: Model, study: Study, progress: Progress) -> Solution:
     else:
         value = good if bad == good else search.refine(search.root(bad, good), bad, good)
     value, error = search.finish(value)
-    return Solution(study.at(value), value, search.choice, error)
+    return Solution(study.at(value), search.choice, error)
 
 
 class Axis(NamedTuple):
-    """How a quantity is searched."""
+    """How a quantity is searched: by factors from a start, between two ends."""
 
     start: float
     better: int
@@ -107,11 +104,10 @@ class Axis(NamedTuple):
 def _axis(study: Study) -> Axis:
     if study.unknown == "n_samples":
         low = float(fewest_samples(study.problem.positive_rate))
-        high = max(_LARGEST_RATIO * study.dim, low)
-        return Axis(max(2.0 * study.dim, low), 1, low, high, 4.0)
+        return Axis(max(2.0 * study.dim, low), 1, low, max(_LARGEST_RATIO * study.dim, low), 4.0)
     if study.unknown == "dim":
-        start = max(0.5 * study.n_samples, 1.0)
-        return Axis(start, -1, 1.0, _LARGEST_RATIO * study.n_samples, 4.0)
+        start, high = max(0.5 * study.n_samples, 1.0), _LARGEST_RATIO * study.n_samples
+        return Axis(start, -1, 1.0, high, 4.0)
     if study.unknown == "signal":
         start = 1.0 if isinstance(study.problem, Population) else 4.0
         return Axis(start, 1, 1e-3, _LARGEST_SIGNAL, 1.6)
@@ -297,29 +293,19 @@ def floor(model: Model, study: Study) -> Estimate:
     It is the prediction for infinitely many samples per dimension, with the best choices there.
     """
     study = replace(study, n_samples=math.inf, dim=math.inf)
-    return study.metric.error(model.limit(study.size, first_choice(model, study)))
-
-
-def bayes_error(problem: Problem, metric: Metric) -> Estimate | None:
-    """Return the least error of any classifier whatever, if the theory knows it."""
-    return oracle_error(problem, "bayes") if metric.name == "error" else None
-
-
-def least_error(problem: Problem, alpha: float, metric: Metric) -> Estimate:
-    """Return the least error of any learner with these samples per dimension, quick or not."""
-    return metric.error(optimal(problem, alpha))
+    return study.metric.error(model.limit(study, first_choice(model, study)))
 
 
 def least_alpha(
     problem: Problem, metric: Metric, target: float, ends: tuple[float, float] = _ALPHAS
 ) -> float:
-    """Return the samples per dimension below which no learner reaches the target.
+    """Return the samples per dimension below which no learner reaches the target, quick or not.
 
     It is infinite if the upper end does not suffice, and zero if the lower end does.
     """
 
     def excess(log_alpha: float) -> float:
-        return least_error(problem, math.exp(log_alpha), metric) - target
+        return metric.error(optimal(problem, math.exp(log_alpha))) - target
 
     low, high = map(math.log, ends)
     if excess(low) <= 0.0:
@@ -336,34 +322,32 @@ def _wanted(study: Study) -> str:
 def _what_would_help(model: Model, study: Study, limit: Estimate | None) -> str:
     """List other classifiers' floors and the signal needed; ``limit`` is this model's floor."""
     floors = {} if limit is None else {model.name: limit}
-    for name in ("two-step", "pooled"):
-        if name != model.name:
-            floors[name] = floor(models.get(name), study)
-    bayes = bayes_error(study.problem, study.metric)
-    best = [name for name, least in floors.items() if bayes is not None and _same(least, bayes)]
-    hints = [
-        f"{name} {'reaches' if least < study.target else 'has the floor'} {least:.3g}"
+    others = [name for name in ("two-step", "pooled") if name != model.name]
+    floors |= {name: floor(models.get(name), study) for name in others}
+    hints = {
+        name: f"{name} {'reaches' if least < study.target else 'has the floor'} {least:.3g}"
         for name, least in floors.items()
-        if name not in (model.name, *best)
-    ]
-    if bayes is not None:
+        if name in others
+    }
+    if study.metric.name == "error":
+        bayes = oracle_error(study.problem, "bayes")
+        best = [
+            name  # as far as the numerical errors can tell
+            for name, least in floors.items()
+            if least - bayes <= 3.0 * math.hypot(least.uncertainty, bayes.uncertainty)
+        ]
+        hints = {name: hint for name, hint in hints.items() if name not in best}
         also = f" ({' and '.join(best)} reach{'es' if len(best) == 1 else ''} it)" if best else ""
-        hints.append(f"no classifier gets below the Bayes floor {bayes:.3g}{also}")
+        hints["bayes"] = f"no classifier gets below the Bayes floor {bayes:.3g}{also}"
         with contextlib.suppress(ValueError):  # no signal does, as with wrong labels
-            hints.append(f"{model.name} needs {_signal_needed(model, study)}")
-    return ", ".join(hints)
+            hints["signal"] = f"{model.name} needs {_signal_needed(model, study)}"
+    return ", ".join(hints.values())
 
 
 def _signal_needed(model: Model, study: Study) -> str:
     """Return the signal at which the best weights of the model reach the target, in words."""
-    several = isinstance(study.problem, Population)
-    oracle = getattr(model, "architecture", "bayes")
-    signal = required_signal(study.problem, oracle, error=study.target, n_points=_HINT_POINTS)
+    several, asked = isinstance(study.problem, Population), {"error": study.target}
+    signal = required_signal(study.problem, model.architecture, n_points=_HINT_POINTS, **asked)
     digits = 3 if signal.uncertainty < 1e-3 * signal else 2
     needs = "all strengths multiplied by more than" if several else "a signal above"
     return f"{needs} {signal:.{digits}g}"
-
-
-def _same(reached: Estimate, least: Estimate) -> bool:
-    """Whether a floor is the least possible error, as far as their numerical errors can tell."""
-    return reached - least <= 3.0 * math.hypot(reached.uncertainty, least.uncertainty)
