@@ -1,7 +1,5 @@
 """Models, one file each: what a classifier is called, predicted to do, and does.
 
-A new one is a file of this folder with a subclass of :class:`~sparsetoken.models.base.Model`, and
-its look in :data:`~sparsetoken.models.base.LOOKS`; outside of the package, the class alone will do.
 Names and looks are known without numerics: a file is imported when its model is asked for.
 """
 

@@ -131,42 +131,29 @@ class Model:
     A subclass with a ``name`` can be asked for by that name in sweeps, figures, plans, on the
     command line and by :func:`sparsetoken.models.get`. Theory and trial are independent: a trial
     never uses the theory's points.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    look : Look
-        Its label, one line of help, color and marker; without one it gets a free color.
-    settings : tuple of str
-        What can be set beside problem and samples: names of
-        :data:`sparsetoken.vocabulary.PARAMETERS`, which has the defaults. Theory and trial take the
-        same; one that does not matter to them is ignored.
-    predicted, simulated : frozenset of str
-        Which numbers the results of :meth:`theory` and of :meth:`trial` have, by their names in
-        :data:`sparsetoken.vocabulary.MEASURED`.
-    architecture : str
-        What its best weights are called by :func:`sparsetoken.theory.oracle_error`.
-    estimator : str
-        Name of the classifier in :mod:`sparsetoken.estimators`; empty if there is none.
-    drawn_up_to : int
-        Up to so many samples a plan expects the mean error of trials. There the rare ones that go
-        wrong decide, which no expansion around the limit of many dimensions sees.
-    basis : str
-        What a plan's expectation rests on.
     """
 
     name: str
     look: ClassVar[Look]
+    """Its label, one line of help, color and marker; without one it gets a free color."""
     settings: ClassVar[tuple[str, ...]] = ()
+    """What can be set beside problem and samples: names of ``vocabulary.PARAMETERS``, which has the
+    defaults. Theory and trial take the same; one that does not matter to them is ignored."""
     predicted: frozenset[str] = frozenset()
+    """The numbers that :meth:`theory` has, by their names in ``vocabulary.MEASURED``."""
     simulated: ClassVar[frozenset[str]] = frozenset()
+    """The same of :meth:`trial`."""
     architecture: str = "bayes"
+    """What its best weights are called by :func:`sparsetoken.theory.oracle_error`."""
     estimator: ClassVar[str] = ""
+    """Name of the classifier in :mod:`sparsetoken.estimators`; empty if there is none."""
     drawn_up_to: ClassVar[int] = 0
+    """Up to so many samples a plan expects the mean error of trials. There the rare ones that go
+    wrong decide, which no expansion around the limit of many dimensions sees."""
     basis: ClassVar[str] = (
         "the high-dimensional theory, with the leading fluctuations of a finite sample averaged in"
     )
+    """What a plan's expectation rests on."""
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
@@ -320,3 +307,13 @@ def one_size(size: Size) -> float:
     if size is None or isinstance(size, tuple):
         raise ValueError(f"alpha must be one number of samples per dimension, got {size}")
     return float(size)
+
+
+def shares(size: Size, settings: Settings) -> tuple[float | None, float | None]:
+    """Return the samples per dimension of query and readout; without a ``split``, of the latter."""
+    if "split" not in settings:
+        return None, None if size is None else one_size(size)
+    if size is None or isinstance(size, tuple):
+        return size or (None, None)
+    split = settings["split"]
+    return split * size, None if split == 1.0 else (1.0 - split) * size

@@ -45,10 +45,9 @@ def outcomes(study: StudySize, choice: dict[str, Any], n_points: int) -> list[Ri
             for rate in possible_rates(problem.positive_rate, choice["split"] * n_samples)
         ]
         cosines = cosine_quantiles(learned, moved, study.dim)
-    alpha = (1.0 - choice["split"]) * study.alpha
-    features = [get_model("attention", c, choice["sharpness"], n_points) for c in cosines]
-    places = [(one, alpha) for one in features]
-    return list(solve_along(problem, places, choice["reg"], choice["loss"]))
+    alpha, sharpness = (1.0 - choice["split"]) * study.alpha, choice["sharpness"]
+    places = [(get_model("attention", c, sharpness, n_points), alpha) for c in cosines]
+    return solve_along(problem, places, choice["reg"], choice["loss"])
 
 
 def cosine_quantiles(

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from sparsetoken.estimate import Estimate
-from sparsetoken.models.base import QUERY, TWO_STEPS, Settings, Size, one_size
+from sparsetoken.models.base import QUERY, TWO_STEPS, Settings, Size, one_size, shares
 from sparsetoken.problem import Problem
 from sparsetoken.theory import (
     LearningThresholds,
@@ -65,15 +65,7 @@ class ReadoutTheory(OracleTheory):
     ) -> None:
         super().__init__(problem, architecture, settings)
         self.curve, self.learns_query = curve, "split" in settings
-        self.alpha0: float | None = None
-        self.alpha: float | None = None
-        if self.learns_query and isinstance(size, tuple):
-            self.alpha0, self.alpha = size
-        elif self.learns_query and size is not None:
-            split = settings["split"]  # at 1 nothing is left for the readout
-            self.alpha0, self.alpha = split * size, None if split == 1.0 else (1.0 - split) * size
-        elif size is not None:
-            self.alpha = one_size(size)
+        self.alpha0, self.alpha = shares(size, settings)
 
     @cached_property
     def query(self) -> Any:

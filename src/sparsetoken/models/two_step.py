@@ -51,7 +51,7 @@ class TwoStepAttention(Attention):
         """Return the readouts for a query that is luckier and one that is less lucky."""
         from sparsetoken.models import fluctuations
 
-        return list(fluctuations.outcomes(study, choice, n_points))
+        return list[Any](fluctuations.outcomes(study, choice, n_points))
 
     def draw_query(self, draw: Draw) -> Any:
         """Draw the query that the two steps learn."""

@@ -149,10 +149,10 @@ class LearningCurves:
         self.rate = min(chance, 0.5)  # of the rarer class
         self.classes_factor = chance / self.rate  # above one if there are more than two classes
         early, late, scale, draw, largest, signal_free, ranking, tail = normal.T[:, :, np.newaxis]
-        self.early = _lognormal(prior.early, early)
-        self.late = _lognormal(prior.late, late)
-        self.scale = _lognormal(prior.scale, scale)
-        self.draw = _lognormal(prior.draw, draw)
+        laws = (prior.early, early), (prior.late, late), (prior.scale, scale), (prior.draw, draw)
+        self.early, self.late, self.scale, self.draw = (
+            median * np.exp(deviation * normal) for (median, deviation), normal in laws
+        )
         self.largest = _largest(ndtr(largest), prior)
         self.signal_free = np.minimum(betaincinv(*prior.signal_free, ndtr(signal_free)), 0.999)
         self.ranking = prior.ranking * ranking
@@ -169,11 +169,6 @@ class LearningCurves:
         distance = np.maximum(self.distance(size) + gain, 0.0)
         value = metric.of_gaussians(distance, self.signal_free, self.rate)
         return self.classes_factor * value if metric.name == "error" else value
-
-
-def _lognormal(law: tuple[float, float], normal: Floats) -> Floats:
-    median, deviation = law
-    return median * np.exp(deviation * normal)
 
 
 def _largest(uniform: Floats, prior: Prior) -> Floats:

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
-from sparsetoken._types import Array, Floats
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.folds import check_groups
+from sparsetoken.inspection.estimation import count_labels
 from sparsetoken.planner.curves import CurvePoints, Posterior, extrapolate
 from sparsetoken.planner.measured import curve_points, cut_pilot, pilot_points, train_on_parts
 from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
@@ -28,7 +29,6 @@ from sparsetoken.problem import RandomState
 from sparsetoken.sequences.sequences import as_sequences
 
 _REPEATS = 2  # times the pilot is cut anew
-_FEWEST = 4  # samples of a class
 _REACH = 100  # times the pilot: the extrapolation is not asked about larger studies
 _LEVELS = (0.1, 0.5, 0.9)
 
@@ -275,8 +275,10 @@ def plan_from_pilot(
     aim = get_metric(metric, fpr)
     repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
     X = as_sequences(X) if estimator is None else X
-    labels, counts = _check_labels(X, y)
-    codes = check_groups(groups, labels.size)
+    labels = np.asarray(y)
+    counts, codes = count_labels(labels, _num_samples(X)), check_groups(groups, labels.size)
+    if len(counts) < 2:
+        raise ValueError(f"y must have at least two labels, got {len(counts)}")
     if len(counts) > 2 and aim.name != "error":
         raise ValueError(f"metric must be 'error' with {len(counts)} labels in y, got {metric!r}")
     most_common = max(counts.values()) / labels.size
@@ -299,20 +301,6 @@ def _has_tokens(X: Any) -> bool:
     if hasattr(X, "offsets"):
         return bool(X.lengths.max() > 1)
     return len(getattr(X, "shape", ())) == 3 or (isinstance(X, list) and np.ndim(X[0]) == 2)
-
-
-def _check_labels(X: Any, y: ArrayLike) -> tuple[Array, dict[Any, int]]:
-    """Return the labels and the number of samples of each, enough of each."""
-    labels, n_samples = np.asarray(y), _num_samples(X)
-    if labels.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},), got {labels.shape}")
-    classes, counts = np.unique(labels, return_counts=True)
-    if classes.size < 2:
-        raise ValueError(f"y must have at least two labels, got {classes.size}")
-    for label, count in zip(classes.tolist(), counts, strict=True):
-        if count < _FEWEST:
-            raise ValueError(f"y must have at least {_FEWEST} samples of {label!r}, got {count}")
-    return labels, dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
 def plan_from_curve(

@@ -99,14 +99,9 @@ class Plan(PlanResult):
         self.target = None if study.unknown == "error" else study.target
 
     @cached_property
-    def limit(self) -> Any:
-        """The theory's result at the plan's samples per dimension and settings."""
-        return self._model.limit(self._study, self._choice)
-
-    @property
     def limit_error(self) -> Estimate:
         """The error in the limit of many dimensions; far below ``error`` where chance matters."""
-        return self.aim.error(self.limit)
+        return self.aim.error(self._model.limit(self._study, self._choice))
 
     @cached_property
     def settings(self) -> dict[str, Any]:
