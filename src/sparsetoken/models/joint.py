@@ -6,13 +6,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sparsetoken._types import Array
+from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.losses import get_loss
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Settings, Size, one_size
+from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Settings
 from sparsetoken.models.readout import TrainingSet, check_classes
-from sparsetoken.models.training import STATE, GradientDescent, gradient, learned_state
+from sparsetoken.models.training import STATE, GradientDescent, gradient
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import LearnedQuery
 from sparsetoken.sequences.data import MemoryData
@@ -32,18 +33,17 @@ class JointTraining(GradientDescent):
     settings = (*TWO_STEPS, "reg", "n_points")
     simulated = Attention.simulated | (QUERY - {"misalignment"})
 
-    def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
+    def solve(self, problem: Problem, settings: Settings, alpha: float) -> dict[str, Estimate]:
         """Return the minimum, marked as not converged where it cannot be trusted."""
         from sparsetoken.theory import joint_risk
 
         taken: Settings = {n: settings[n] for n in ("loss", "beta", "n_points") if n in settings}
         taken |= {"reg_query": settings["reg"], "reg_readout": settings["reg"]}
-        results = []
-        for size in sizes:
-            risk = joint_risk(problem, alpha=one_size(size), **taken)
-            numbers = {n: (getattr(risk, n), getattr(risk, n).uncertainty) for n in STATE}
-            results.append(learned_state(numbers, risk.stable, settings["beta"]))
-        return results
+        risk = joint_risk(problem, alpha=alpha, **taken)
+        return {
+            n: Estimate(value, value.uncertainty, risk.stable)
+            for n, value in ((n, getattr(risk, n)) for n in STATE)
+        }
 
     def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw tokens and train on all of them: two steps, the readout, then all parameters."""

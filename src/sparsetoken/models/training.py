@@ -1,7 +1,7 @@
 """Gradient descent on query, readout and bias together (docs/theory, section 13)."""
 
-from collections.abc import Mapping
-from types import SimpleNamespace
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -35,17 +35,19 @@ class GradientDescent(Attention):
     predicted = simulated = frozenset({*STATE, "sharpness"})
 
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
-        """Return the state after the last step."""
+        """Return what is learned at each size."""
+        solve = partial(self.solve, problem, settings)
+        return [LearnedState(partial(solve, one_size(size)), settings["beta"]) for size in sizes]
+
+    def solve(self, problem: Problem, settings: Settings, alpha: float) -> dict[str, Estimate]:
+        """Return the numbers of the last step."""
         from sparsetoken.theory import training
 
-        results = []
-        for size in sizes:
-            path = training(problem, alpha=one_size(size), **settings)
-            if path.diverged_at is not None:
-                raise ArithmeticError(f"the training runs away in step {path.diverged_at}")
-            last = {n: (getattr(path, n)[-1], path.errors[n][-1]) for n in STATE}
-            results.append(learned_state(last, path.converged, settings["beta"]))
-        return results
+        path = training(problem, alpha=alpha, **settings)
+        if path.diverged_at is not None:
+            raise ArithmeticError(f"the training runs away in step {path.diverged_at}")
+        last = {n: (getattr(path, n)[-1], path.errors[n][-1]) for n in STATE}
+        return {n: Estimate(*number, path.converged) for n, number in last.items()}
 
     def draw_query(self, draw: Draw) -> None:
         """Draw no query: it is learned together with the readout."""
@@ -80,13 +82,24 @@ class GradientDescent(Attention):
         return TrainingSet(features, sign, truth.directions, learned, trained)
 
 
-def learned_state(
-    numbers: Mapping[str, tuple[float, float]], converged: bool, beta: float
-) -> SimpleNamespace:
-    """Return each number with its error bar, and the sharpness β‖q‖ of the attention."""
-    norm, bar = numbers["query_norm"]
-    complete = {**numbers, "sharpness": (beta * norm, beta * bar)}
-    return SimpleNamespace(**{n: Estimate(*pair, converged) for n, pair in complete.items()})
+class LearnedState:
+    """The numbers that a theory has, solved for when the first of them is asked for."""
+
+    def __init__(self, solve: Callable[[], dict[str, Estimate]], beta: float) -> None:
+        self.solve, self.beta = solve, beta
+
+    @cached_property
+    def numbers(self) -> dict[str, Estimate]:
+        """Those of the theory, and the sharpness β‖q‖ of the attention."""
+        numbers, beta = self.solve(), self.beta
+        norm = numbers["query_norm"]
+        sharpness = Estimate(beta * norm, beta * norm.uncertainty, norm.converged)
+        return {**numbers, "sharpness": sharpness}
+
+    def __getattr__(self, name: str) -> Estimate:
+        if name not in (*STATE, "sharpness"):
+            raise AttributeError(name)
+        return self.numbers[name]
 
 
 def gradient(

@@ -25,7 +25,6 @@ families, and with less noise by training the intervals hold less often; docs/gu
 the rest.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,8 +32,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.special import betaincinv, ndtr, ndtri
-from scipy.stats import qmc
+from scipy.special import betaincinv, logsumexp, ndtr, ndtri
+from scipy.stats import multivariate_normal, qmc
 
 from sparsetoken._types import Floats
 from sparsetoken.planner.metric import Metric
@@ -273,19 +272,20 @@ def _sample(log_likelihood: Callable[[Floats], Floats]) -> tuple[Floats, Floats]
     laws = [(np.zeros(_DIMENSIONS), np.eye(_DIMENSIONS))]
     draws, density = np.empty((0, _DIMENSIONS)), np.empty(0)
     for normal in _normal_points():
-        center, factor = laws[-1]
-        fresh = center + normal @ factor.T
+        center, covariance = laws[-1]
+        fresh = center + normal @ np.linalg.cholesky(covariance).T
         draws = np.vstack([draws, fresh])
         prior = -0.5 * np.sum(fresh**2, axis=1)
         density = np.concatenate([density, log_likelihood(fresh) + prior])
-        log_weights = density - _log_mixture(draws, laws)
+        mixture = logsumexp([multivariate_normal.logpdf(draws, *law) for law in laws], axis=0)
+        log_weights = density - mixture
         laws.append(_fit_normal(draws, log_weights))
     weights = np.exp(log_weights - log_weights.max())
     return draws, weights / weights.sum()
 
 
 def _fit_normal(draws: Floats, log_weights: Floats) -> tuple[Floats, Floats]:
-    """Return center and factor of a normal law wider than the draws, of which enough count."""
+    """Return center and covariance of a normal law wider than the draws, of which enough count."""
     power, enough = 1.0, False
     while not enough:
         weights = np.exp(power * (log_weights - log_weights.max()))
@@ -294,18 +294,7 @@ def _fit_normal(draws: Floats, log_weights: Floats) -> tuple[Floats, Floats]:
         power *= 0.7
     center = weights @ draws
     moved = draws - center
-    covariance = 1.5 * (moved.T * weights) @ moved + 1e-3 * np.eye(_DIMENSIONS)
-    return center, np.linalg.cholesky(covariance)
-
-
-def _log_mixture(draws: Floats, laws: Sequence[tuple[Floats, Floats]]) -> Floats:
-    """Return the log density of an equal mixture of normal laws, up to a constant."""
-    logs = []
-    for center, factor in laws:
-        standard = np.linalg.solve(factor, (draws - center).T)
-        logs.append(-0.5 * np.sum(standard**2, axis=0) - np.log(np.diag(factor)).sum())
-    mixture: Floats = np.logaddexp.reduce(logs)
-    return mixture - math.log(len(laws))
+    return center, 1.5 * (moved.T * weights) @ moved + 1e-3 * np.eye(_DIMENSIONS)
 
 
 @lru_cache(maxsize=1)

@@ -91,8 +91,6 @@ def first_choice(model: Model, study: Study) -> Choice:
         if not isinstance(words, Range)
         for word in words[1:]
     ]
-    if len(choices) == 1:
-        return choices[0]
     return min(choices, key=lambda choice: search_value(model, study, choice))
 
 

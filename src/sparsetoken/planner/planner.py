@@ -68,12 +68,10 @@ class Plan(PlanResult):
         The mean error of studies of this size, with its numerical uncertainty.
     metric : str
         What ``error`` is: the test error ("error"), 1 − AUC ("auc") or 1 − recall ("recall").
-    solved_for : str
-        The quantity that was asked for.
+    solved_for, model : str
+        The quantity that was asked for, and the classifier planned for.
     target : float or None
         The error asked for; None if the error was the unknown.
-    model : str
-        The classifier planned for.
     problem : SparseTokenProblem or Population
         The statistical model planned with.
     """
@@ -290,19 +288,15 @@ class Planner:
 
         Parameters
         ----------
-        n_samples, dim : int or None
-            Number of labelled sequences, with at least ten of the rarer class, and of features per
-            token.
-        n_tokens : int or None
-            Length of a sequence.
-        n_signal : int, default=1
-            How many tokens of a positive sequence carry the signal.
+        n_samples, dim, n_tokens : int or None
+            Labelled sequences, with at least ten of the rarer class; features per token; tokens per
+            sequence.
         signal : float or None
             Strength of the signal, in standard deviations of the noise.
+        n_signal, n_kinds : int, default=1
+            How many tokens of a positive sequence carry the signal, and of how many kinds it is.
         positive_rate : float, default=0.5
             Fraction of positive sequences.
-        n_kinds : int, default=1
-            How many kinds of signal there are among the positives.
         error : float or None
             Target, below the error of chance.
         model : {"sparse-token", "two-step", "pooled", "vectorized", "optimal", "best"}
@@ -326,9 +320,8 @@ class Planner:
         Returns
         -------
         Plan
-            Whole numbers are rounded so that the target is met. The predicted error at the answer
-            is within 1 % of the target, or below it if the smallest possible plan is more than
-            enough.
+            The predicted error at the answer is within 1 % of the target, or below it if the
+            smallest possible plan is more than enough.
 
         Raises
         ------

@@ -191,10 +191,9 @@ def plan_test_size(
         The value expected, in (0, 1).
     width : float, optional
         Width of the confidence interval, from end to end. Either this or ``null``.
-    null : float, optional
-        The value that the expected one is to be told from by a two-sided test.
-    power : float, default=0.9
-        Probability that this test succeeds, with ``null``.
+    null, power : float
+        The value that the expected one is to be told from by a two-sided test, and the probability
+        that this test succeeds (default 0.9).
     fpr : float, default=0.01
         The false-positive rate of the recall. Its threshold is taken from the same negatives.
     positive_rate : float, default=0.5
@@ -203,8 +202,7 @@ def plan_test_size(
         The value expected of a second classifier on the same samples. The interval is then that of
         the difference.
     correlation : float, default=0.5
-        Between the estimates of the two classifiers, at most 0.99: 0.5 is moderate, classifiers
-        that make mostly the same mistakes have more.
+        Between the estimates of the two classifiers, at most 0.99: 0.5 is moderate.
     level : float, default=0.95
         Of confidence. A test has the level one minus this.
 
