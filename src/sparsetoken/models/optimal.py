@@ -59,23 +59,23 @@ class BestLearner(Model):
         )
         n_samples = _TOKENS // max(draw.problem.lengths)
         n_samples = min(max(n_samples, _LEAST_SAMPLES), _MOST_SAMPLES)
-        trial = FreshSamples(lambda: learned.judge(n_samples, draw.rng), threshold=0.5)
-        trial.cosine = learned.cosine
-        return trial
+        return FreshSamples(lambda: learned.judge(n_samples, draw.rng), 0.5, learned.cosine)
 
 
 class FreshSamples:
     """What was trained, judged on fresh samples, which are drawn when they are first needed.
 
-    ``judge`` returns their scores, and whether they are positive.
+    ``judge`` returns their scores, and whether they are positive. ``cosine`` is that between what
+    is learned and the signal, where there is one.
     """
 
-    cosine: float
-
     def __init__(
-        self, judge: Callable[[], tuple[Floats, Bools]], *, threshold: float = 0.0
+        self,
+        judge: Callable[[], tuple[Floats, Bools]],
+        threshold: float = 0.0,
+        cosine: float | None = None,
     ) -> None:
-        self.judge, self.threshold = judge, threshold
+        self.judge, self.threshold, self.cosine = judge, threshold, cosine
 
     @cached_property
     def judged(self) -> tuple[Floats, Bools]:

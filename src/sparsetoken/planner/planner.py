@@ -77,7 +77,6 @@ class Plan(PlanResult):
     """
 
     _drawing = "draw_plan"
-    answer, floor = property(answer_by_theory), property(least_by_theory)
     _words = words_by_theory
 
     def __init__(
@@ -195,6 +194,16 @@ class Plan(PlanResult):
         """Whether the samples are the fewest planned for, and do better than asked."""
         few = self.n_samples <= fewest_samples(self.positive_rate)
         return few and self.target is not None and self.error < 0.95 * self.target
+
+    @property
+    def answer(self) -> str:
+        """The plan in one sentence."""
+        return answer_by_theory(self)
+
+    @property
+    def floor(self) -> str:
+        """What no learner can do, and how far the classifier is from it, in one sentence."""
+        return least_by_theory(self)
 
     @property
     def basis(self) -> str:

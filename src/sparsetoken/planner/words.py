@@ -43,8 +43,11 @@ class PlanResult(ABC):
 
     _drawing: str
     """Name of the function of ``sparsetoken.plotting`` that draws it."""
-    answer: Any
-    """The plan in one sentence."""
+
+    @property
+    @abstractmethod
+    def answer(self) -> str:
+        """The plan in one sentence."""
 
     @abstractmethod
     def _words(self) -> Words:
