@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from benchmarks.report import Row, at_most, print_rows
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic
-from sparsetoken.models.descent import gradient
+from sparsetoken.models.training import gradient
 from sparsetoken.sampling import exact_performance, sample_feature_law
 from sparsetoken.sequences.sequences import as_sequences
 from sparsetoken.theory import ConvergenceWarning, joint_risk, training

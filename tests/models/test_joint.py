@@ -7,7 +7,7 @@ from agreement import assert_theory_agrees
 from populations import STRENGTHS
 from sparsetoken.experiments import make_cell
 from sparsetoken.losses import Logistic
-from sparsetoken.models.descent import gradient
+from sparsetoken.models.training import gradient
 from sparsetoken.sequences.sequences import as_sequences
 
 PROBLEM = st.SparseTokenProblem(6, 1, 4.0)

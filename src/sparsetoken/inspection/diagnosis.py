@@ -12,7 +12,6 @@ from sparsetoken.estimators.answers import Diagnosis, Finding
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.posterior_heads import PosteriorHeads, likely_kinds
 from sparsetoken.estimators.reference import auc_influence, class_signs, mean_auc
-from sparsetoken.estimators.stack import Stack
 from sparsetoken.inspection.data_faults import (
     constant,
     duplicated,
@@ -74,15 +73,11 @@ def diagnose(
     more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
     if not more and any(finding.found and finding.asks_for_samples for finding in findings):
         more = None
-    asked = kind == "a few tokens" and len(counts) == 2
-    n_kinds = _n_kinds(model.as_stack()) if asked else None
+    n_kinds, stack = None, model.as_stack()
+    if kind == "a few tokens" and len(counts) == 2:
+        looked = any(isinstance(member, PosteriorHeads) for member in stack.members)
+        n_kinds = likely_kinds(stack) if looked else None
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more, n_kinds)
-
-
-def _n_kinds(stack: Stack) -> int | None:
-    """Return how many kinds of signal the posterior heads found; None if there are none."""
-    looked = any(isinstance(member, PosteriorHeads) for member in stack.members)
-    return likely_kinds(stack) if looked else None
 
 
 def _is_below(new: tuple[Floats, Floats], held_out: tuple[Floats, Floats]) -> bool:

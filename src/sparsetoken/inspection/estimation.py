@@ -114,9 +114,11 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     (4.0, 2, True)
     """
     sequences, labels = as_sequences(X), np.asarray(y)
-    fewest = _check_labels(labels, len(sequences))
+    counts = count_labels(labels, len(sequences), unlabelled=True)
+    if len(counts) != 2:
+        raise ValueError(f"y must have two labels, got {len(counts)}")
     check_count("the dimension of the tokens of X", sequences.dim, minimum=2)
-    clf = BayesAttentionClassifier(cv=min(_FOLDS, fewest), random_state=random_state)
+    clf = BayesAttentionClassifier(cv=min(_FOLDS, *counts.values()), random_state=random_state)
     clf.fit(sequences, labels)
     labelled = labels[np.isin(labels, clf.classes_)]
     rate = float(np.mean(labelled == clf.classes_[1]))
@@ -169,16 +171,18 @@ def _held_out_evidence(reference: Any) -> float:
     return (float(roc_auc_score(positive, scores)) - 0.5) / bar
 
 
-def _check_labels(labels: Any, n_samples: int) -> int:
-    """Return the number of samples of the rarer class, or raise ValueError."""
+def count_labels(labels: Any, n_samples: int, unlabelled: bool = False) -> dict[Any, int]:
+    """Return the number of samples of each label, at least four; or raise ValueError.
+
+    With ``unlabelled``, a label of -1 beside two others does not count.
+    """
     if labels.shape != (n_samples,):
         raise ValueError(f"y must have shape ({n_samples},), got {labels.shape}")
-    classes, counts = np.unique(labels, return_counts=True)
-    if classes.size == 3 and labels.dtype.kind in "if" and classes[0] == -1:
-        classes, counts = classes[1:], counts[1:]
-    if classes.size != 2:
-        raise ValueError(f"y must have two labels, got {classes.size}")
-    for label, count in zip(classes.tolist(), counts.tolist(), strict=True):
+    classes, numbers = np.unique(labels, return_counts=True)
+    counts = dict(zip(classes.tolist(), numbers.tolist(), strict=True))
+    if unlabelled and len(counts) == 3 and labels.dtype.kind in "if":
+        counts.pop(-1, None)
+    for label, count in counts.items():
         if count < _FEWEST:
             raise ValueError(f"y must have at least {_FEWEST} samples of {label!r}, got {count}")
-    return int(counts.min())
+    return counts

@@ -12,11 +12,7 @@ from sparsetoken._validation import shown
 from sparsetoken.estimators.attention import AttentionClassifier
 from sparsetoken.estimators.folds import check_groups, generator, held_out, split
 from sparsetoken.estimators.reference import auc_influence, class_signs
-from sparsetoken.inspection.measures import (
-    Measure,
-    auc_measure,
-    difference_measure,
-)
+from sparsetoken.inspection.measures import NORMAL_95, Measure, auc_measure
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
@@ -189,10 +185,9 @@ def _compare(scores: dict[Any, Floats], index: Array, groups: Any) -> LayerChoic
         influences[layer] = inflation * np.bincount(units, influence)
         aucs[layer] = auc_measure(str(layer), auc, influences[layer], fewest)
     best = max(aucs, key=lambda layer: aucs[layer].value)
-    behind = {
-        layer: difference_measure(
-            str(layer), aucs[best].value - auc.value, influences[best] - influences[layer]
-        )
-        for layer, auc in aucs.items()
-    }
+    behind = {}
+    for layer, measure in aucs.items():
+        lead = aucs[best].value - measure.value
+        half = NORMAL_95 * float(np.linalg.norm(influences[best] - influences[layer]))
+        behind[layer] = Measure(str(layer), lead, lead - half, lead + half)
     return LayerChoice(aucs, behind, scores)

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken.estimators.reference import auc_influence
 
-_Z = 1.959963984540054
+NORMAL_95 = 1.959963984540054
 _RESAMPLES = 1000
 
 
@@ -147,9 +147,9 @@ def _recall_name(of_class: str, fpr: float) -> str:
 
 def _wilson(rate: float, count: float) -> tuple[float, float]:
     """Return Wilson's interval of a rate of hits among ``count`` trials."""
-    center = rate + _Z**2 / (2 * count)
-    half = _Z * np.sqrt(rate * (1 - rate) / count + _Z**2 / (4 * count**2))
-    scale = 1 + _Z**2 / count
+    center = rate + NORMAL_95**2 / (2 * count)
+    half = NORMAL_95 * np.sqrt(rate * (1 - rate) / count + NORMAL_95**2 / (4 * count**2))
+    scale = 1 + NORMAL_95**2 / count
     return max(0.0, float(center - half) / scale), min(1.0, float(center + half) / scale)
 
 
@@ -168,12 +168,6 @@ def auc_measure(name: str, auc: float, influence: Floats, fewest: float) -> Meas
     if variance > 0.0:
         count = min(max(auc * (1 - auc) / variance, 1.0), float(len(influence)))
     return Measure(name, auc, *_wilson(auc, count))
-
-
-def difference_measure(name: str, difference: float, influence: Floats) -> Measure:
-    """Return the difference of two AUCs with its normal interval."""
-    half = _Z * float(np.linalg.norm(influence))
-    return Measure(name, difference, difference - half, difference + half)
 
 
 def _recall(name: str, positive: Floats, negative: Floats, fpr: float) -> Measure:

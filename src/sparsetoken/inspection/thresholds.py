@@ -223,17 +223,13 @@ def upper_quantile(scores: Floats, rate: float, count: float) -> Estimate:
         return Estimate(at, 0.5 * float(above - below))
     start = float(np.quantile(scores, 1.0 - support, method="hazen"))
     excess = float(np.mean(np.maximum(scores - start, 0.0))) / support
-    # Of the rate itself: one minus a small one is one.
-    further = float(ndtri(support) - ndtri(rate)) / _mean_excess(support)
+    # Of a normal law, the mean excess over its start, and how far the rate is beyond that.
+    begin = -float(ndtri(support))
+    mean_excess = float(np.exp(-0.5 * begin**2) / np.sqrt(2.0 * np.pi) / support) - begin
+    further = float(ndtri(support) - ndtri(rate)) / mean_excess  # one minus a small rate is one
     # Start and excess are each as uncertain as the mean of so many exponential deviates. That
     # makes an exponential tail a Pareto one, so that it goes on further by this factor.
     tail, beyond = support * count, np.log(support / rate)
     error = excess * np.sqrt((1.0 - support + further**2) / tail)
     further *= min(float(np.expm1(min(beyond / tail, 30.0))) * tail / beyond, _MOST_WIDENED)
     return Estimate(start + excess * further, float(error))
-
-
-def _mean_excess(rate: float) -> float:
-    """Return by how much the upper part ``rate`` of a normal law exceeds its start, on average."""
-    deviate = -float(ndtri(rate))
-    return float(np.exp(-0.5 * deviate**2) / np.sqrt(2.0 * np.pi) / rate) - deviate

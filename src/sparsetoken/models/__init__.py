@@ -1,7 +1,5 @@
 """Models, one file each: what a classifier is called, predicted to do, and does.
 
-A new one is a file of this folder with a subclass of :class:`~sparsetoken.models.base.Model`, and
-its look in :data:`~sparsetoken.models.base.LOOKS`; outside of the package, the class alone will do.
 Names and looks are known without numerics: a file is imported when its model is asked for.
 """
 
@@ -28,7 +26,7 @@ def names() -> list[str]:
     >>> st.models.names()[:3]
     ['sparse-token', 'two-step', 'pooled']
     """
-    return list(LOOKS | KNOWN | POOLINGS)
+    return list(LOOKS | KNOWN)
 
 
 def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
@@ -55,7 +53,7 @@ def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
     """
     if not isinstance(name, str):
         raise ValueError(f"model must be a name or an import path, got {name!r}")
-    if name in LOOKS:
+    if name in LOOKS and name not in POOLINGS:
         importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     if name in KNOWN:
         return KNOWN[name]()
@@ -66,15 +64,12 @@ def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
     if ":" in name:
         get_pooling(name)  # raises ValueError if there is none
     else:
-        check_choice("model", name, dict.fromkeys([*(LOOKS | KNOWN), *pooling_models()]))
+        check_choice("model", name, dict.fromkeys([*names(), *pooling_models()]))
     return (Attention if "cosine" in (settings or {}) else TwoStepAttention)(name)
 
 
 def look(name: str) -> Look:
-    """Return how a model is called and drawn; a pooling of the user's gets a free color."""
-    if hasattr(KNOWN.get(name), "look"):
-        return KNOWN[name].look
-    if name in LOOKS | POOLINGS:
-        return (LOOKS | POOLINGS)[name]
+    """Return how a model is called and drawn; one without a look of its own gets a free color."""
     index = sum(map(ord, name)) % len(MARKERS)
-    return Look(name, "", COLORS[index], MARKERS[index])
+    free = Look(name, "", COLORS[index], MARKERS[index])
+    return getattr(KNOWN.get(name), "look", LOOKS.get(name, free))

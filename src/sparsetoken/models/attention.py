@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsetoken._validation import check_count
-from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.models.base import Draw, measured
 from sparsetoken.models.readout import ReadoutModel, TrainingSet
 from sparsetoken.performance import Performance
@@ -37,22 +36,16 @@ class Attention(ReadoutModel):
     settings: ClassVar[tuple[str, ...]] = ("cosine", "sharpness", "reg", "loss", "n_points")
 
     def __init__(self, pooling: str = "attention") -> None:
-        self._pooling = pooling
+        self.architecture = pooling
         if pooling != "attention":
             self.name = pooling
-            if ":" in pooling:  # its best weights are not known
-                self.predicted = self.predicted - measured("oracle")  # type: ignore[misc]
-
-    @property
-    def architecture(self) -> str:
-        """What the theory calls it."""
-        return self._pooling
+        if ":" in pooling:  # its best weights are not known
+            self.predicted = self.predicted - measured("oracle")
 
     @property
     def pooling(self) -> Pooling:
         """How scores become weights."""
-        named = pooling_models().get(self._pooling)
-        return get_pooling(self._pooling) if named is None else named
+        return pooling_models().get(self.architecture) or get_pooling(self.architecture)
 
     def draw_query(self, draw: Draw) -> Any:
         """Make a query of the given length, at the given angle to a random signal."""
@@ -97,23 +90,16 @@ class Attention(ReadoutModel):
 
     def judge(self, draw: Draw, training: TrainingSet) -> Performance:
         """Return the performance of query and readout on fresh points of their law."""
-        return judge_attention(draw, training.query, training.readout, self.pooling)
-
-
-def judge_attention(
-    draw: Draw, query: LearnedQuery, readout: LinearReadout, pooling: Pooling
-) -> Performance:
-    """Return the performance of query and readout on freshly drawn points of their law."""
-    problem = draw.problem
-    affordable = _TOKENS // max(problem.lengths) // len(problem.kinds)
-    n_points = draw.settings.get("n_points", min(max(affordable, _LEAST_POINTS), _MOST_POINTS))
-    law = sample_feature_law(
-        problem,
-        n_points,
-        cosine=query.cosines,
-        sharpness=query.sharpness,
-        pooling=pooling,
-        random_state=draw.rng,
-    )
-    loss = draw.settings["loss"]
-    return exact_performance(law, *readout, query.query, query.directions, loss=loss)
+        problem, query, settings = draw.problem, training.query, draw.settings
+        affordable = _TOKENS // max(problem.lengths) // len(problem.kinds)
+        n_points = settings.get("n_points", min(max(affordable, _LEAST_POINTS), _MOST_POINTS))
+        law = sample_feature_law(
+            problem,
+            n_points,
+            cosine=query.cosines,
+            sharpness=query.sharpness,
+            pooling=self.pooling,
+            random_state=draw.rng,
+        )
+        geometry = *training.readout, query.query, query.directions
+        return exact_performance(law, *geometry, loss=settings["loss"])

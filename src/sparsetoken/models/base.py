@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sparsetoken._validation import check_count, check_real, shown
@@ -26,6 +27,7 @@ Settings = dict[str, Any]
 """Settings by name, complete and checked."""
 
 KNOWN: "dict[str, type[Model]]" = {}
+"""The models whose classes were made by now."""
 
 
 class Look(NamedTuple):
@@ -38,44 +40,28 @@ class Look(NamedTuple):
 
 
 LOOKS = {
-    "sparse-token": Look(
-        "SparseTokenClassifier", "the default classifier for real data", COLORS[5], "*"
-    ),
-    "two-step": Look(
-        "two-step attention",
-        "attention whose query is learned by two gradient steps: the published protocol",
-        COLORS[0],
-        "o",
-    ),
-    "pooled": Look("pooled", "a linear readout of the mean token", COLORS[1], "s"),
-    "vectorized": Look("vectorized", "a linear readout of all tokens in a row", COLORS[2], "^"),
-    "attention": Look(
-        "attention", "softmax attention with a query given by cosine and sharpness", COLORS[5], "P"
-    ),
-    "joint": Look(
-        "joint training",
-        "attention whose parameters are all trained together, to the minimum",
-        COLORS[2],
-        "D",
-    ),
-    "training": Look(
-        "gradient descent", "attention whose parameters all move in every step", COLORS[3], "v"
-    ),
-    "optimal": Look(
-        "best possible", "the best that any learner can do with these samples", COLORS[6], "P"
-    ),
-    "bayes": Look("Bayes", "the best classifier that knows the signal", COLORS[6], "X"),
-}
-"""How the models of this folder look, in the order in which they are listed and drawn."""
-POOLINGS = {
-    "hardmax": Look(
-        "hardmax", "all the weight on the token with the largest score", COLORS[3], "D"
-    ),
-    "elementwise": Look(
-        "elementwise", "attention whose tokens do not compete for weight", COLORS[4], "v"
-    ),
-}
-"""How models with another pooling than softmax look; they are called by the pooling's name."""
+    name: Look(label, help, COLORS[color], marker)
+    for name, label, color, marker, help in (
+        ("sparse-token", "SparseTokenClassifier", 5, "*", "the default classifier for real data"),
+        ("two-step", "two-step attention", 0, "o",
+         "attention whose query is learned by two gradient steps: the published protocol"),
+        ("pooled", "pooled", 1, "s", "a linear readout of the mean token"),
+        ("vectorized", "vectorized", 2, "^", "a linear readout of all tokens in a row"),
+        ("attention", "attention", 5, "P",
+         "softmax attention with a query given by cosine and sharpness"),
+        ("joint", "joint training", 2, "D",
+         "attention whose parameters are all trained together, to the minimum"),
+        ("training", "gradient descent", 3, "v",
+         "attention whose parameters all move in every step"),
+        ("optimal", "best possible", 6, "P", "the best that any learner can do with these samples"),
+        ("bayes", "Bayes", 6, "X", "the best classifier that knows the signal"),
+        ("hardmax", "hardmax", 3, "D", "all the weight on the token with the largest score"),
+        ("elementwise", "elementwise", 4, "v", "attention whose tokens do not compete for weight"),
+    )
+}  # fmt: skip
+"""How models look, in the order in which they are listed and drawn; the last two are poolings."""
+POOLINGS = ("hardmax", "elementwise")
+"""Models with another pooling than softmax: they are called by its name and have no file."""
 
 
 class Draw(NamedTuple):
@@ -105,7 +91,8 @@ class Draw(NamedTuple):
         return first, every - first
 
 
-class StudySize(NamedTuple):
+@dataclass(frozen=True)
+class StudySize:
     """A problem with numbers of samples and of features, which are infinite for a floor."""
 
     problem: "Problem"
@@ -144,42 +131,33 @@ class Model:
     A subclass with a ``name`` can be asked for by that name in sweeps, figures, plans, on the
     command line and by :func:`sparsetoken.models.get`. Theory and trial are independent: a trial
     never uses the theory's points.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    look : Look
-        Its label, one line of help, color and marker.
-    settings : tuple of str
-        What can be set beside problem and samples: names of
-        :data:`sparsetoken.vocabulary.PARAMETERS`, which has the defaults. Theory and trial take the
-        same; one that does not matter to them is ignored.
-    predicted, simulated : frozenset of str
-        Which numbers the results of :meth:`theory` and of :meth:`trial` have, by their names in
-        :data:`sparsetoken.vocabulary.MEASURED`.
-    drawn_up_to : int
-        Up to so many samples a plan expects the mean error of trials. There the rare ones that go
-        wrong decide, which no expansion around the limit of many dimensions sees.
-    basis : str
-        What a plan's expectation rests on.
     """
 
     name: str
     look: ClassVar[Look]
+    """Its label, one line of help, color and marker; without one it gets a free color."""
     settings: ClassVar[tuple[str, ...]] = ()
-    predicted: ClassVar[frozenset[str]] = frozenset()
+    """What can be set beside problem and samples: names of ``vocabulary.PARAMETERS``, which has the
+    defaults. Theory and trial take the same; one that does not matter to them is ignored."""
+    predicted: frozenset[str] = frozenset()
+    """The numbers that :meth:`theory` has, by their names in ``vocabulary.MEASURED``."""
     simulated: ClassVar[frozenset[str]] = frozenset()
+    """The same of :meth:`trial`."""
+    architecture: str = "bayes"
+    """What its best weights are called by :func:`sparsetoken.theory.oracle_error`."""
+    estimator: ClassVar[str] = ""
+    """Name of the classifier in :mod:`sparsetoken.estimators`; empty if there is none."""
     drawn_up_to: ClassVar[int] = 0
+    """Up to so many samples a plan expects the mean error of trials. There the rare ones that go
+    wrong decide, which no expansion around the limit of many dimensions sees."""
     basis: ClassVar[str] = (
         "the high-dimensional theory, with the leading fluctuations of a finite sample averaged in"
     )
+    """What a plan's expectation rests on."""
 
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
             KNOWN[cls.name] = cls
-            if "look" not in vars(cls) and cls.name in LOOKS:
-                cls.look = LOOKS[cls.name]
 
     def theory(
         self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
@@ -247,7 +225,13 @@ class Model:
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return the unfitted estimator with these settings."""
-        raise ValueError(f"model {self.name!r} is theory and simulation: it has no classifier")
+        from sparsetoken import estimators
+
+        if not self.estimator:
+            raise ValueError(f"model {self.name!r} is theory and simulation: it has no classifier")
+        made = getattr(estimators, self.estimator)()
+        taken, values = made.get_params(), self.complete(settings)
+        return made.set_params(**{name: values[name] for name in values if name in taken})
 
     def search_space(self, problem: "Problem") -> "dict[str, Range | tuple[str, ...]]":
         """Return what a plan may choose: a range of each setting, or words, the cheapest first."""
@@ -285,20 +269,16 @@ class Model:
         self.check(check_problem(problem), complete, quantities)
         return complete
 
-    def complete(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def complete(self, settings: Mapping[str, Any]) -> Settings:
         """Return the settings with the defaults of the others, or raise ValueError.
 
         Numerics have no default here: theory and trial have their own.
         """
         for name in settings:
             check_known(f"setting of model {self.name!r}", name, self.settings)
-        entries = (PARAMETERS[name] for name in self.settings)
-        defaults = {
-            entry.name: entry.default
-            for entry in entries
-            if entry.default is not None and entry.group != "numerics"
-        }
-        return defaults | check_parameters(settings)
+        entries = [PARAMETERS[name] for name in self.settings]
+        plain = [one for one in entries if one.default is not None and one.group != "numerics"]
+        return {one.name: one.default for one in plain} | check_parameters(settings)
 
 
 def measured(*groups: str) -> frozenset[str]:
@@ -317,7 +297,7 @@ def _check_size(size: Any, infinite: bool = True) -> Size:
     if size is None:
         return None
     if isinstance(size, tuple | list):
-        first, second = (None if s is None else _check_size(s, infinite) for s in size)
+        first, second = (_check_size(each, infinite) for each in size)
         return first, second  # type: ignore[return-value]
     return check_real("samples per dimension", size, 0.0, above=True, infinite=infinite)
 
@@ -327,3 +307,13 @@ def one_size(size: Size) -> float:
     if size is None or isinstance(size, tuple):
         raise ValueError(f"alpha must be one number of samples per dimension, got {size}")
     return float(size)
+
+
+def shares(size: Size, settings: Settings) -> tuple[float | None, float | None]:
+    """Return the samples per dimension of query and readout; without a ``split``, of the latter."""
+    if "split" not in settings:
+        return None, None if size is None else one_size(size)
+    if size is None or isinstance(size, tuple):
+        return size or (None, None)
+    split = settings["split"]
+    return split * size, None if split == 1.0 else (1.0 - split) * size

@@ -7,6 +7,7 @@ mean is the average of two values: one standard deviation below, and one above.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sparsetoken.models.base import StudySize
@@ -40,14 +41,13 @@ def outcomes(study: StudySize, choice: dict[str, Any], n_points: int) -> list[Ri
     cosines: Sequence[float] = [learned.cosine]
     if not math.isinf(n_samples):
         moved = [
-            learned_query(study._replace(problem=problem.with_rate(rate)), choice, rates)
+            learned_query(replace(study, problem=problem.with_rate(rate)), choice, rates)
             for rate in possible_rates(problem.positive_rate, choice["split"] * n_samples)
         ]
         cosines = cosine_quantiles(learned, moved, study.dim)
-    alpha = (1.0 - choice["split"]) * study.alpha
-    features = [get_model("attention", c, choice["sharpness"], n_points) for c in cosines]
-    places = [(one, alpha) for one in features]
-    return list(solve_along(problem, places, choice["reg"], choice["loss"]))
+    alpha, sharpness = (1.0 - choice["split"]) * study.alpha, choice["sharpness"]
+    places = [(get_model("attention", c, sharpness, n_points), alpha) for c in cosines]
+    return solve_along(problem, places, choice["reg"], choice["loss"])
 
 
 def cosine_quantiles(

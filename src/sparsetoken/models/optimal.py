@@ -1,6 +1,6 @@
 """The best that any learner can do, and the iteration that reaches it (docs/theory, section 17)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from sparsetoken._types import Bools, Floats
-from sparsetoken.estimators import BayesAttentionClassifier
 from sparsetoken.models.base import Draw, Model, Settings, Size, StudySize, measured
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import sample_posterior_mean
@@ -29,6 +28,7 @@ class BestLearner(Model):
     settings = ("unlabelled", "start", "n_points")
     predicted = _LEARNED | measured("thresholds", "oracle")
     simulated = _LEARNED
+    estimator = "BayesAttentionClassifier"  # which estimates what the optimum knows
     basis = (
         "the theory of optimal learning, in the limit of many dimensions, with strength and number "
         "of the signal tokens known to the learner"
@@ -41,10 +41,6 @@ class BestLearner(Model):
         """
         return self.theory(study.problem, [study.alpha], {"start": "nothing"})[0]
 
-    def classifier(self, settings: Mapping[str, Any]) -> Any:
-        """Return a BayesAttentionClassifier, which estimates what the optimum knows."""
-        return BayesAttentionClassifier()
-
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the optimum, or what is reached from the given start; and the thresholds."""
         from sparsetoken.models.predictions import OptimalTheory
@@ -52,19 +48,39 @@ class BestLearner(Model):
         return [OptimalTheory(problem, size, settings) for size in sizes]
 
     def train(self, draw: Draw) -> Any:
-        """Let the iteration learn from one drawn data set."""
-        return OptimalTrial(draw)
+        """Let the iteration learn from one drawn data set; judge it on fresh sequences."""
+        learned = sample_posterior_mean(
+            draw.problem,
+            draw.n_samples,
+            draw.dim,
+            n_unlabelled=round(draw.settings["unlabelled"] * draw.dim),
+            start=draw.settings.get("start", "nothing"),
+            random_state=draw.rng,
+        )
+        n_samples = _TOKENS // max(draw.problem.lengths)
+        n_samples = min(max(n_samples, _LEAST_SAMPLES), _MOST_SAMPLES)
+        return FreshSamples(lambda: learned.judge(n_samples, draw.rng), 0.5, learned.cosine)
 
 
 class FreshSamples:
-    """What was trained, judged on fresh samples; a subclass draws them."""
+    """What was trained, judged on fresh samples, which are drawn when they are first needed.
 
-    threshold = 0.0
+    ``judge`` returns their scores, and whether they are positive. ``cosine`` is that between what
+    is learned and the signal, where there is one.
+    """
 
-    @property
+    def __init__(
+        self,
+        judge: Callable[[], tuple[Floats, Bools]],
+        threshold: float = 0.0,
+        cosine: float | None = None,
+    ) -> None:
+        self.judge, self.threshold, self.cosine = judge, threshold, cosine
+
+    @cached_property
     def judged(self) -> tuple[Floats, Bools]:
         """Scores of fresh sequences, and whether they are positive."""
-        raise NotImplementedError
+        return self.judge()
 
     @property
     def test_error(self) -> float:
@@ -82,32 +98,3 @@ class FreshSamples:
         """Return the fraction of the positives above the threshold that ``fpr`` sets."""
         scores, labels = self.judged
         return float(np.mean(scores[labels] > np.quantile(scores[~labels], 1.0 - fpr)))
-
-
-class OptimalTrial(FreshSamples):
-    """What message passing learned, judged on freshly drawn sequences."""
-
-    threshold = 0.5
-
-    def __init__(self, draw: Draw) -> None:
-        self.draw = draw
-        self.learned = sample_posterior_mean(
-            draw.problem,
-            draw.n_samples,
-            draw.dim,
-            n_unlabelled=round(draw.settings["unlabelled"] * draw.dim),
-            start=draw.settings.get("start", "nothing"),
-            random_state=draw.rng,
-        )
-
-    @property
-    def cosine(self) -> float:
-        """Cosine between what is learned and the signal."""
-        return self.learned.cosine
-
-    @cached_property
-    def judged(self) -> tuple[Floats, Bools]:
-        """Probabilities of fresh sequences to be positive, and whether they are."""
-        n_samples = _TOKENS // max(self.draw.problem.lengths)
-        n_samples = min(max(n_samples, _LEAST_SAMPLES), _MOST_SAMPLES)
-        return self.learned.judge(n_samples, self.draw.rng)

@@ -1,12 +1,10 @@
 """A readout of the mean token."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from sparsetoken.estimators import PooledClassifier
 from sparsetoken.models.base import Draw
 from sparsetoken.models.readout import ReadoutModel, TrainingSet
 from sparsetoken.performance import Performance
@@ -18,16 +16,13 @@ from sparsetoken.sampling import pooled_performance, sample_features
 class Pooled(ReadoutModel):
     """A linear readout of the mean token."""
 
-    name = "pooled"
+    name = architecture = "pooled"
+    estimator = "PooledClassifier"
     drawn_up_to = 60
 
     def feature_variance(self, problem: Problem) -> float:
         """Return that of a mean token."""
         return math.fsum(group.probability / group.kind.n_tokens for group in problem.groups)
-
-    def classifier(self, settings: Mapping[str, Any]) -> Any:
-        """Return a PooledClassifier."""
-        return PooledClassifier(**self.complete(settings))
 
     def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw mean tokens; every direction of the signal is as good as another."""

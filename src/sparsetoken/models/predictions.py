@@ -8,21 +8,17 @@ from functools import cached_property
 from typing import Any
 
 from sparsetoken.estimate import Estimate
-from sparsetoken.models.base import QUERY, TWO_STEPS, Size, one_size
+from sparsetoken.models.base import QUERY, TWO_STEPS, Settings, Size, one_size, shares
 from sparsetoken.problem import Problem
 from sparsetoken.theory import (
-    JointRisk,
     LearningThresholds,
     Risk,
-    Training,
     alignment,
     capacity,
-    joint_risk,
     learning_thresholds,
     optimal,
     oracle_error,
     required_signal,
-    training,
 )
 from sparsetoken.theory.features import get_model
 from sparsetoken.theory.readout.risk import solve_along
@@ -36,8 +32,8 @@ _MISFIT = 0.1  # how far the law was off there, as a fraction: the error bar
 class OracleTheory:
     """The best weights of an architecture, chosen with the signal known: nothing is trained."""
 
-    def __init__(self, problem: Problem, architecture: str, settings: dict[str, Any]) -> None:
-        self.problem, self.architecture = problem, architecture
+    def __init__(self, problem: Problem, architecture: str, settings: Settings) -> None:
+        self.problem, self.architecture, self.settings = problem, architecture, settings
         self.points = {name: settings[name] for name in ("n_points",) if name in settings}
 
     @cached_property
@@ -51,34 +47,46 @@ class OracleTheory:
 
 
 class ReadoutTheory(OracleTheory):
-    """A trained readout; each number is computed when it is first asked for.
+    """A trained readout, and the query that two gradient steps teach where it is not given.
 
     All that :class:`~sparsetoken.theory.Risk` has can be asked for: ``test_error``, ``recall(fpr)``
-    and so on.
+    and so on. Of a learned query, ``cosine``, ``bias`` and the other numbers of
+    :class:`~sparsetoken.theory.Alignment` are those after the two steps; the trained readout's are
+    in ``risk``.
     """
 
     def __init__(
         self,
-        model: Any,
         problem: Problem,
-        alpha: float | None,
-        settings: dict[str, Any],
+        architecture: str,
+        size: Size,
+        settings: Settings,
         curve: list[Any],
     ) -> None:
-        super().__init__(problem, model.architecture, settings)
-        self.alpha, self.settings, self.curve = alpha, settings, curve
+        super().__init__(problem, architecture, settings)
+        self.curve, self.learns_query = curve, "split" in settings
+        self.alpha0, self.alpha = shares(size, settings)
+
+    @cached_property
+    def query(self) -> Any:
+        """What the two steps teach."""
+        if self.alpha0 is None:
+            raise ValueError("a value for alpha0 (or alpha) is needed: samples of the query")
+        steps = {name: self.settings[name] for name in TWO_STEPS}
+        return alignment(self.problem, alpha=self.alpha0, **steps)
 
     @property
     def query_arguments(self) -> dict[str, Any]:
         """Cosine and sharpness of the query, and the points, as arguments of the theory."""
-        query = {n: self.settings[n] for n in ("cosine", "sharpness") if n in self.settings}
-        return query | self.points
+        names = ("cosine", "sharpness")
+        if self.learns_query:
+            return {name: getattr(self.query, name) for name in names} | self.points
+        return {n: self.settings[n] for n in names if n in self.settings} | self.points
 
     @cached_property
     def risk(self) -> Risk:
         """The solved readout. Those of the curve with many samples come first: half the work."""
-        unknown = [one for one in self.curve if one.alpha is None]
-        if unknown:
+        if any(one.alpha is None for one in self.curve):
             raise ValueError("a value for alpha1 (or alpha) is needed: samples of the readout")
         ordered = sorted(self.curve, key=lambda one: -one.alpha)
         places = [
@@ -102,38 +110,7 @@ class ReadoutTheory(OracleTheory):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.risk, name)
-
-
-class TwoStepTheory(ReadoutTheory):
-    """A readout of attention whose query two gradient steps teach, from ``alpha0`` samples.
-
-    ``cosine``, ``sharpness``, ``query_norm``, ``bias`` and the other numbers of
-    :class:`~sparsetoken.theory.Alignment` are those after the two steps; the trained readout's are
-    in ``risk``.
-    """
-
-    def __init__(self, *arguments: Any, alpha0: float | None) -> None:
-        super().__init__(*arguments)
-        self.alpha0 = alpha0
-
-    @cached_property
-    def query(self) -> Any:
-        """What the two steps teach."""
-        if self.alpha0 is None:
-            raise ValueError("a value for alpha0 (or alpha) is needed: samples of the query")
-        steps = {name: self.settings[name] for name in TWO_STEPS}
-        return alignment(self.problem, alpha=self.alpha0, **steps)
-
-    @property
-    def query_arguments(self) -> dict[str, Any]:
-        """Cosine and sharpness of the query, and the points, as arguments of the theory."""
-        return {"cosine": self.query.cosine, "sharpness": self.query.sharpness} | self.points
-
-    def __getattr__(self, name: str) -> Any:
-        if name in QUERY:
-            return getattr(self.query, name)
-        return super().__getattr__(name)
+        return getattr(self.query if self.learns_query and name in QUERY else self.risk, name)
 
 
 class OptimalTheory(OracleTheory):
@@ -142,9 +119,9 @@ class OptimalTheory(OracleTheory):
     All that :class:`~sparsetoken.theory.Optimal` has can be asked for.
     """
 
-    def __init__(self, problem: Problem, size: Size, settings: dict[str, Any]) -> None:
+    def __init__(self, problem: Problem, size: Size, settings: Settings) -> None:
         super().__init__(problem, "bayes", settings)
-        self.size, self.settings = size, settings
+        self.size = size
 
     @cached_property
     def learned(self) -> Any:
@@ -167,7 +144,7 @@ class OptimalTheory(OracleTheory):
         return getattr(self.learned, name)
 
 
-class NearOptimal(OracleTheory):
+class NearOptimal:
     """The default classifier: the optimum, and what it costs to learn scales and thresholds too.
 
     Where the optimum, as far as iteration from nothing reaches it, has the error e, the classifier
@@ -175,87 +152,33 @@ class NearOptimal(OracleTheory):
     """
 
     def __init__(
-        self, problem: Problem, size: Size, settings: dict[str, Any], n_samples: float = math.inf
+        self, problem: Problem, alpha: float, settings: Settings, n_samples: float = math.inf
     ) -> None:
-        super().__init__(problem, "bayes", settings)
-        self.alpha, self.n_samples = one_size(size), n_samples
-
-    @cached_property
-    def _reached(self) -> Any:
-        return optimal(self.problem, self.alpha, **self.points).from_nothing
+        self.problem = problem
+        self.reached = optimal(problem, alpha, **settings).from_nothing
+        groups = problem.groups
+        length = math.fsum(group.probability * group.kind.n_tokens for group in groups)
+        cost = _BY_SAMPLE / n_samples + _BY_TOKEN / (alpha * length)
+        self.power = max(1.0 - cost, 0.0)
 
     @property
     def test_error(self) -> Estimate:
         """Fraction of fresh sequences labelled wrongly."""
         rate = self.problem.positive_rate
-        return self._error(self._reached.test_error, min(rate, 1.0 - rate))
+        return self._error(self.reached.test_error, min(rate, 1.0 - rate))
 
     @property
     def auc(self) -> Estimate:
         """Fraction of pairs in the right order."""
-        error = self._error(1.0 - self._reached.auc, 0.5)
+        error = self._error(1.0 - self.reached.auc, 0.5)
         return Estimate(1.0 - error, error.uncertainty)
 
     def recall(self, fpr: float) -> Estimate:
         """Return the fraction of the positives above the threshold that ``fpr`` sets."""
-        error = self._error(1.0 - self._reached.recall(fpr), 1.0 - fpr)
+        error = self._error(1.0 - self.reached.recall(fpr), 1.0 - fpr)
         return Estimate(1.0 - error, error.uncertainty)
 
     def _error(self, reached: float, chance: float) -> Estimate:
-        """Return the classifier's error, given the optimum."""
-        groups = self.problem.groups
-        length = math.fsum(group.probability * group.kind.n_tokens for group in groups)
-        cost = _BY_SAMPLE / self.n_samples + _BY_TOKEN / (self.alpha * length)
-        error = min(reached ** max(1.0 - cost, 0.0), max(chance, reached))
+        """Return the classifier's error, given that of the optimum."""
+        error = min(reached**self.power, max(chance, reached))
         return Estimate(error, _MISFIT * error)
-
-
-class AllTrained:
-    """What a theory of training all parameters together says; a subclass has the numbers."""
-
-    query_norm: Estimate
-
-    def __init__(self, problem: Problem, alpha: float, settings: dict[str, Any]) -> None:
-        self.problem, self.alpha, self.settings = problem, alpha, settings
-
-    @property
-    def sharpness(self) -> Estimate:
-        """Sharpness β‖q‖ of the attention."""
-        beta, norm = self.settings["beta"], self.query_norm
-        return Estimate(beta * norm, beta * norm.uncertainty, norm.converged)
-
-
-class LastStep(AllTrained):
-    """The state after the last step of a training, each number an Estimate."""
-
-    @cached_property
-    def path(self) -> Training:
-        """The whole training."""
-        path = training(self.problem, alpha=self.alpha, **self.settings)
-        if path.diverged_at is not None:
-            raise ArithmeticError(f"the training runs away in step {path.diverged_at}")
-        return path
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self.path.errors:
-            raise AttributeError(name)
-        value, bar = getattr(self.path, name)[-1], self.path.errors[name][-1]
-        return Estimate(value, bar, self.path.converged)
-
-
-class Minimum(AllTrained):
-    """The joint minimum; all that :class:`~sparsetoken.theory.JointRisk` has."""
-
-    @cached_property
-    def risk(self) -> JointRisk:
-        """The solution."""
-        names = [name for name in ("loss", "beta", "n_points") if name in self.settings]
-        arguments = {name: self.settings[name] for name in names}
-        ridges = dict.fromkeys(("reg_query", "reg_readout"), self.settings["reg"])
-        return joint_risk(self.problem, alpha=self.alpha, **ridges, **arguments)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        value = getattr(self.risk, name)
-        return Estimate(value, getattr(value, "uncertainty", 0.0), self.risk.stable)

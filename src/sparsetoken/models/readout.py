@@ -19,7 +19,6 @@ from sparsetoken.models.base import (
     Settings,
     Size,
     measured,
-    one_size,
 )
 from sparsetoken.performance import Performance
 from sparsetoken.problem import Problem
@@ -48,13 +47,14 @@ class TrainingSet(NamedTuple):
         """Return the scores times the signs of the labels."""
         return self.sign * (self.features @ readout.coef + readout.intercept)
 
-    def check_classes(self) -> None:
-        """Raise OneClassError unless there are samples of both classes."""
-        if abs(self.sign.sum()) == self.sign.size:
-            raise OneClassError(
-                f"a trial drew only one class among {self.sign.size} training samples: "
-                "raise dim, alpha or positive_rate"
-            )
+
+def check_classes(sign: Array) -> None:
+    """Raise OneClassError unless there are samples of both classes."""
+    if abs(sign.sum()) == sign.size:
+        raise OneClassError(
+            f"a trial drew only one class among {sign.size} training samples: "
+            "raise dim, alpha or positive_rate"
+        )
 
 
 class ReadoutModel(Model):
@@ -77,19 +77,13 @@ class ReadoutModel(Model):
         """Return the variance of the features that are read out, the unit of the ridge."""
         return 1.0
 
-    @property
-    def architecture(self) -> str:
-        """What the theory calls it."""
-        return self.name
-
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the readouts, which are solved for together, each from the last."""
         from sparsetoken.models.predictions import ReadoutTheory
 
         curve = list[Any]()
         for size in sizes:
-            alpha = None if size is None else one_size(size)
-            curve.append(ReadoutTheory(self, problem, alpha, settings, curve))
+            curve.append(ReadoutTheory(problem, self.architecture, size, settings, curve))
         return curve
 
     def train(self, draw: Draw) -> Any:
@@ -123,9 +117,9 @@ class ReadoutTrial:
     def training(self) -> TrainingSet:
         """The training set, once its readout is trained."""
         drawn = self._drawn
-        drawn.check_classes()
         if drawn.readout is not None:
             return drawn
+        check_classes(drawn.sign)
         loss = get_loss(self.draw.settings["loss"])
         readout = fit_readout(drawn.features, drawn.sign, self.draw.settings["reg"], loss)
         return drawn._replace(readout=readout)

@@ -1,15 +1,12 @@
 """The default classifier: theory is the optimum with what a finite sample costs it."""
 
-from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from sparsetoken._types import Bools, Floats
 from sparsetoken.estimators import SparseTokenClassifier
-from sparsetoken.models.base import Draw, Model, OneClassError, Settings, Size, StudySize
+from sparsetoken.models.base import Draw, Model, Settings, Size, StudySize, one_size
 from sparsetoken.models.optimal import FreshSamples
+from sparsetoken.models.readout import check_classes
 from sparsetoken.problem import Problem
 
 _DENSE_NUMBERS = 10_000_000  # drawn to judge a fitted classifier, within these numbers of samples
@@ -26,6 +23,7 @@ class SparseToken(Model):
     name = "sparse-token"
     settings = ("n_points",)
     predicted = simulated = frozenset({"test_error", "auc", "recall"})
+    estimator = "SparseTokenClassifier"
     basis = (
         "the theory of optimal learning, made worse by an empirical law for this classifier, which "
         "was within 10 % (one standard deviation) on random problems"
@@ -37,39 +35,23 @@ class SparseToken(Model):
 
         return [NearOptimal(study.problem, study.alpha, {}, study.n_samples)]
 
-    def classifier(self, settings: Mapping[str, Any]) -> Any:
-        """Return a SparseTokenClassifier."""
-        return SparseTokenClassifier()
-
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return what iteration from nothing reaches, and a little worse."""
         from sparsetoken.models.predictions import NearOptimal
 
-        return [NearOptimal(problem, size, settings) for size in sizes]
+        return [NearOptimal(problem, one_size(size), settings) for size in sizes]
 
     def train(self, draw: Draw) -> Any:
-        """Fit the classifier to drawn sequences."""
-        return ClassifierTrial(draw, SparseTokenClassifier(random_state=0))
+        """Fit the classifier to drawn sequences; judge it on fresh ones of the same direction."""
+        problem, dim, rng = draw.problem, draw.dim, draw.rng
+        X, y, truth = problem.sample(draw.n_samples, dim, random_state=rng, return_truth=True)
+        check_classes(2.0 * y - 1.0)
+        fitted = SparseTokenClassifier(random_state=0).fit(X, y)
 
+        def judge() -> tuple[Floats, Bools]:
+            affordable = _DENSE_NUMBERS // (max(problem.lengths) * dim)
+            n_samples = min(max(affordable, _LEAST_DENSE), _MOST_DENSE)
+            X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.directions)
+            return fitted.decision_function(X), y == 1
 
-class ClassifierTrial(FreshSamples):
-    """A classifier fitted to drawn sequences, judged on fresh ones of the same direction."""
-
-    def __init__(self, draw: Draw, classifier: Any) -> None:
-        self.draw = draw
-        X, y, truth = draw.problem.sample(
-            draw.n_samples, draw.dim, random_state=draw.rng, return_truth=True
-        )
-        if np.unique(y).size < 2:
-            raise OneClassError(f"a trial drew only one class among {len(y)} training samples")
-        self.directions, self.fitted = truth.directions, classifier.fit(X, y)
-
-    @cached_property
-    def judged(self) -> tuple[Floats, Bools]:
-        """Scores of fresh sequences, and whether they are positive."""
-        numbers = max(self.draw.problem.lengths) * self.draw.dim
-        n_samples = min(max(_DENSE_NUMBERS // numbers, _LEAST_DENSE), _MOST_DENSE)
-        X, y = self.draw.problem.sample(
-            n_samples, self.draw.dim, random_state=self.draw.rng, direction=self.directions
-        )
-        return self.fitted.decision_function(X), y == 1
+        return FreshSamples(judge)

@@ -1,60 +1,122 @@
 """Gradient descent on query, readout and bias together (docs/theory, section 13)."""
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+
+from sparsetoken._types import Array
+from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.readout import LinearReadout
-from sparsetoken.losses import get_loss
-from sparsetoken.models.attention import judge_attention
-from sparsetoken.models.base import QUERY, Draw, Model, Settings, Size, one_size
-from sparsetoken.models.descent import descend
-from sparsetoken.performance import Performance
-from sparsetoken.pooling import Softmax
+from sparsetoken.losses import Loss, get_loss
+from sparsetoken.models.attention import Attention
+from sparsetoken.models.base import Draw, Settings, Size, one_size
+from sparsetoken.models.readout import TrainingSet
 from sparsetoken.problem import Problem
+from sparsetoken.sampling import LearnedQuery
+from sparsetoken.sequences.data import MemoryData
+from sparsetoken.sequences.passes import attention_features, attention_weights
+from sparsetoken.sequences.sequences import Sequences, as_sequences
 from sparsetoken.vocabulary import group
 
-DESCENT = frozenset(
-    {"test_error", "train_loss", "cosine", "sharpness", "query_norm", "readout_norm", "bias"}
-)
-"""The numbers that the theories of training all parameters together have."""
+STATE = ("test_error", "train_loss", "cosine", "query_norm", "readout_norm", "bias")
+"""The numbers that the theories of training all parameters together have, beside sharpness."""
 
 
-class GradientDescent(Model):
-    """All parameters move in every step; each step sees ``alpha`` samples per dimension."""
+class GradientDescent(Attention):
+    """All parameters move in every step; each step sees ``alpha`` samples per dimension.
+
+    There is no reduced sampler: the tokens are drawn.
+    """
 
     name = "training"
     settings = ("steps", "batches", "loss", "reg", *group("two steps"), "n_points")
-    predicted = simulated = DESCENT
+    predicted = simulated = frozenset({*STATE, "sharpness"})
 
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
-        """Return the state after the last step."""
-        from sparsetoken.models.predictions import LastStep
+        """Return what is learned at each size."""
+        solve = partial(self.solve, problem, settings)
+        return [LearnedState(partial(solve, one_size(size)), settings["beta"]) for size in sizes]
 
-        return [LastStep(problem, one_size(size), settings) for size in sizes]
+    def solve(self, problem: Problem, settings: Settings, alpha: float) -> dict[str, Estimate]:
+        """Return the numbers of the last step."""
+        from sparsetoken.theory import training
 
-    def train(self, draw: Draw) -> Any:
-        """Train on dense tokens."""
-        return Descent(draw)
+        path = training(problem, alpha=alpha, **settings)
+        if path.diverged_at is not None:
+            raise ArithmeticError(f"the training runs away in step {path.diverged_at}")
+        last = {n: (getattr(path, n)[-1], path.errors[n][-1]) for n in STATE}
+        return {n: Estimate(*number, path.converged) for n, number in last.items()}
+
+    def draw_query(self, draw: Draw) -> None:
+        """Draw no query: it is learned together with the readout."""
+
+    def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
+        """Draw tokens and descend from zero; the last samples are those of a step that follows.
+
+        With "online" batches a step sees one sample after the other, with the rates over the
+        dimension.
+        """
+        problem, n_samples, dim, rng = draw.problem, draw.n_samples, draw.dim, draw.rng
+        settings, loss = draw.settings, get_loss(draw.settings["loss"])
+        beta, reg, online = settings["beta"], settings["reg"], settings["batches"] == "online"
+        parts = [slice(i, i + 1) for i in range(n_samples)] if online else [slice(None)]
+        rates = np.array([settings[n] for n in ("lr_query", "lr_readout", "lr_bias")])
+        rates = rates / dim if online else rates
+        X, y, truth = problem.sample(n_samples, dim, random_state=rng, return_truth=True)
+        query, readout, bias = np.zeros(dim), np.zeros(dim), 0.0
+        for _ in range(settings["steps"] + 1):
+            learned = LearnedQuery(query, readout, bias, truth.directions, beta)
+            sequences, sign = as_sequences(X), 2.0 * y - 1.0
+            for part in parts:
+                now = query, readout, bias, loss, beta
+                by_query, by_readout, by_bias, _ = gradient(sequences[part], sign[part], *now)
+                query = query - rates[0] * (by_query + reg * query)
+                readout = readout - rates[1] * (by_readout + reg * readout)
+                bias = bias - rates[2] * by_bias
+            if settings["batches"] != "reused":
+                X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.directions)
+        features = MemoryData(sequences).per_sample(attention_features, beta * learned.query)
+        trained = LinearReadout(learned.readout, learned.bias)
+        return TrainingSet(features, sign, truth.directions, learned, trained)
 
 
-class Descent:
-    """What gradient descent on dense tokens learned, tested as any attention is tested."""
+class LearnedState:
+    """The numbers that a theory has, solved for when the first of them is asked for."""
 
-    def __init__(self, draw: Draw) -> None:
-        self.draw = draw
-        steps = {name: value for name, value in draw.settings.items() if name != "n_points"}
-        steps["loss"] = get_loss(steps["loss"])
-        *_, (self.query, self.train_loss) = descend(
-            draw.problem, draw.n_samples, draw.dim, rng=draw.rng, **steps
-        )
+    def __init__(self, solve: Callable[[], dict[str, Estimate]], beta: float) -> None:
+        self.solve, self.beta = solve, beta
 
     @cached_property
-    def performance(self) -> Performance:
-        """What query and readout do on fresh samples."""
-        readout = LinearReadout(self.query.readout, self.query.bias)
-        return judge_attention(self.draw, self.query, readout, Softmax())
+    def numbers(self) -> dict[str, Estimate]:
+        """Those of the theory, and the sharpness β‖q‖ of the attention."""
+        numbers, beta = self.solve(), self.beta
+        norm = numbers["query_norm"]
+        sharpness = Estimate(beta * norm, beta * norm.uncertainty, norm.converged)
+        return {**numbers, "sharpness": sharpness}
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+    def __getattr__(self, name: str) -> Estimate:
+        if name not in (*STATE, "sharpness"):
             raise AttributeError(name)
-        return getattr(self.query if name in QUERY else self.performance, name)
+        return self.numbers[name]
+
+
+def gradient(
+    sequences: Sequences,
+    sign: Array,
+    query: Array,
+    readout: Array,
+    bias: float,
+    loss: Loss,
+    beta: float,
+) -> tuple[Array, Array, float, float]:
+    """Return the gradient of the mean loss by query, readout and bias, and the mean loss."""
+    tokens, lengths = sequences.tokens, sequences.lengths
+    weights, along = attention_weights(sequences, beta * query), tokens @ readout
+    output = np.add.reduceat(weights * along, sequences.offsets[:-1])
+    slope = np.asarray(loss.derivative(output + bias, sign), dtype=float) / sign.size
+    pull = np.repeat(slope, lengths) * weights
+    by_query = beta * ((pull * (along - np.repeat(output, lengths))) @ tokens)
+    value = float(np.mean(loss.value(output + bias, sign)))
+    return by_query, pull @ tokens, float(slope.sum()), value

@@ -3,13 +3,11 @@
 Any pooling that is not given a query learns it in the same way.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from sparsetoken.estimators import TwoStepAttentionClassifier
 from sparsetoken.losses import get_loss
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Range, Settings, Size, StudySize
+from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Range, StudySize
 from sparsetoken.models.readout import RIDGES
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import sample_query
@@ -26,6 +24,7 @@ class TwoStepAttention(Attention):
     settings = ("split", *TWO_STEPS, "reg", "n_points")
     predicted = Attention.predicted | QUERY
     simulated = Attention.simulated | (QUERY - {"misalignment"})
+    estimator = "TwoStepAttentionClassifier"
     drawn_up_to = 60
 
     def search_space(self, problem: Problem) -> dict[str, Range | tuple[str, ...]]:
@@ -52,36 +51,10 @@ class TwoStepAttention(Attention):
         """Return the readouts for a query that is luckier and one that is less lucky."""
         from sparsetoken.models import fluctuations
 
-        return list(fluctuations.outcomes(study, choice, n_points))
-
-    def classifier(self, settings: Mapping[str, Any]) -> Any:
-        """Return a TwoStepAttentionClassifier."""
-        complete = self.complete(settings)
-        complete.pop("n_points", None)
-        return TwoStepAttentionClassifier(**complete)
-
-    def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
-        """Return the readouts, which are solved for together, with what the two steps teach."""
-        from sparsetoken.models.predictions import TwoStepTheory
-
-        curve = list[Any]()
-        for size in sizes:
-            alpha0, alpha1 = _shares(size, settings["split"])
-            arguments = self, problem, alpha1, settings, curve
-            curve.append(TwoStepTheory(*arguments, alpha0=alpha0))
-        return curve
+        return list[Any](fluctuations.outcomes(study, choice, n_points))
 
     def draw_query(self, draw: Draw) -> Any:
         """Draw the query that the two steps learn."""
         steps = {name: draw.settings[name] for name in TWO_STEPS}
         steps["loss"] = get_loss(steps["loss"])
         return sample_query(draw.problem, draw.parts[0], draw.dim, random_state=draw.rng, **steps)
-
-
-def _shares(size: Size, split: float) -> tuple[float | None, float | None]:
-    """Return the samples per dimension of query and readout."""
-    if size is None or isinstance(size, tuple):
-        return size or (None, None)
-    if split == 1.0:
-        return size, None  # nothing is left for the readout
-    return split * size, (1.0 - split) * size

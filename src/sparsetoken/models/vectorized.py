@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken.estimators import VectorizedClassifier
 from sparsetoken.models.base import Draw
 from sparsetoken.models.readout import ReadoutModel, TrainingSet
 from sparsetoken.performance import Performance
@@ -17,7 +16,8 @@ from sparsetoken.sampling.vectorized import sample_vectorized, vectorized_perfor
 class Vectorized(ReadoutModel):
     """A linear readout of all tokens in a row: a weight for each place and feature."""
 
-    name = "vectorized"
+    name = architecture = "vectorized"
+    estimator = "VectorizedClassifier"
 
     def check(
         self, problem: Problem, values: Mapping[str, Any], quantities: frozenset[str]
@@ -26,10 +26,6 @@ class Vectorized(ReadoutModel):
         if any(kind.contiguous for kind in problem.kinds):
             raise ValueError("contiguous: model 'vectorized' knows signals at any places only")
         problem.only_length("model 'vectorized' needs")
-
-    def classifier(self, settings: Mapping[str, Any]) -> Any:
-        """Return a VectorizedClassifier."""
-        return VectorizedClassifier(**self.complete(settings))
 
     def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
         """Draw reduced features; the signal is spread evenly over the tokens."""

@@ -25,7 +25,6 @@ families, and with less noise by training the intervals hold less often; docs/gu
 the rest.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,8 +32,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.special import betaincinv, ndtr, ndtri
-from scipy.stats import qmc
+from scipy.special import betaincinv, logsumexp, ndtr, ndtri
+from scipy.stats import multivariate_normal, qmc
 
 from sparsetoken._types import Floats
 from sparsetoken.planner.metric import Metric
@@ -149,10 +148,10 @@ class LearningCurves:
         self.rate = min(chance, 0.5)  # of the rarer class
         self.classes_factor = chance / self.rate  # above one if there are more than two classes
         early, late, scale, draw, largest, signal_free, ranking, tail = normal.T[:, :, np.newaxis]
-        self.early = _lognormal(prior.early, early)
-        self.late = _lognormal(prior.late, late)
-        self.scale = _lognormal(prior.scale, scale)
-        self.draw = _lognormal(prior.draw, draw)
+        laws = (prior.early, early), (prior.late, late), (prior.scale, scale), (prior.draw, draw)
+        self.early, self.late, self.scale, self.draw = (
+            median * np.exp(deviation * normal) for (median, deviation), normal in laws
+        )
         self.largest = _largest(ndtr(largest), prior)
         self.signal_free = np.minimum(betaincinv(*prior.signal_free, ndtr(signal_free)), 0.999)
         self.ranking = prior.ranking * ranking
@@ -169,11 +168,6 @@ class LearningCurves:
         distance = np.maximum(self.distance(size) + gain, 0.0)
         value = metric.of_gaussians(distance, self.signal_free, self.rate)
         return self.classes_factor * value if metric.name == "error" else value
-
-
-def _lognormal(law: tuple[float, float], normal: Floats) -> Floats:
-    median, deviation = law
-    return median * np.exp(deviation * normal)
 
 
 def _largest(uniform: Floats, prior: Prior) -> Floats:
@@ -200,10 +194,11 @@ class Posterior:
 
     def quantiles(self, metric: Metric, sizes: Floats, levels: Sequence[float]) -> Floats:
         """Return quantiles of the error at each size, shape (sizes, levels)."""
-        values = self._errors(metric, sizes)
+        values = self.errors(metric, sizes)
         return np.stack([_quantiles(column, self.weights, levels) for column in values.T])
 
-    def _errors(self, metric: Metric, sizes: Floats) -> Floats:
+    def errors(self, metric: Metric, sizes: Floats) -> Floats:
+        """Return the error of each curve at each size."""
         size = np.asarray(sizes, dtype=float) / self.points.unit
         errors = self.curves.error(metric, size)
         return errors if self.points.scaled is None else self._with_misfit(metric, size, errors)
@@ -232,20 +227,16 @@ class Posterior:
 
     def sizes(
         self, metric: Metric, target: float, levels: Sequence[float], largest: float
-    ) -> Floats:
+    ) -> list[float]:
         """Return quantiles of the number of samples that reach a target; infinite beyond."""
         grid = np.geomspace(4.0, largest, 80)
-        values = self._errors(metric, grid)
+        values = self.errors(metric, grid)
         rows, first = np.arange(len(values)), (values <= target).argmax(axis=1)
         above, below = values[rows, np.maximum(first - 1, 0)], values[rows, first]
         step = np.where(above > below, (above - target) / np.maximum(above - below, 1e-300), 1.0)
         reached = grid[first] * (grid[1] / grid[0]) ** (np.minimum(step, 1.0) - 1.0)
-        return _quantiles(np.where(below <= target, reached, np.inf), self.weights, levels)
-
-    def reaches(self, metric: Metric, target: float, n_samples: float) -> float:
-        """Return the probability that ``n_samples`` reach a target."""
-        values = self._errors(metric, np.array([n_samples]))[:, 0]
-        return float(self.weights @ (values <= target))
+        reached = np.where(below <= target, reached, np.inf)
+        return list(_quantiles(reached, self.weights, levels).tolist())
 
 
 def extrapolate(points: CurvePoints, family: type[LearningCurves] = LearningCurves) -> Posterior:
@@ -281,19 +272,20 @@ def _sample(log_likelihood: Callable[[Floats], Floats]) -> tuple[Floats, Floats]
     laws = [(np.zeros(_DIMENSIONS), np.eye(_DIMENSIONS))]
     draws, density = np.empty((0, _DIMENSIONS)), np.empty(0)
     for normal in _normal_points():
-        center, factor = laws[-1]
-        fresh = center + normal @ factor.T
+        center, covariance = laws[-1]
+        fresh = center + normal @ np.linalg.cholesky(covariance).T
         draws = np.vstack([draws, fresh])
         prior = -0.5 * np.sum(fresh**2, axis=1)
         density = np.concatenate([density, log_likelihood(fresh) + prior])
-        log_weights = density - _log_mixture(draws, laws)
+        mixture = logsumexp([multivariate_normal.logpdf(draws, *law) for law in laws], axis=0)
+        log_weights = density - mixture
         laws.append(_fit_normal(draws, log_weights))
     weights = np.exp(log_weights - log_weights.max())
     return draws, weights / weights.sum()
 
 
 def _fit_normal(draws: Floats, log_weights: Floats) -> tuple[Floats, Floats]:
-    """Return center and factor of a normal law wider than the draws, of which enough count."""
+    """Return center and covariance of a normal law wider than the draws, of which enough count."""
     power, enough = 1.0, False
     while not enough:
         weights = np.exp(power * (log_weights - log_weights.max()))
@@ -302,18 +294,7 @@ def _fit_normal(draws: Floats, log_weights: Floats) -> tuple[Floats, Floats]:
         power *= 0.7
     center = weights @ draws
     moved = draws - center
-    covariance = 1.5 * (moved.T * weights) @ moved + 1e-3 * np.eye(_DIMENSIONS)
-    return center, np.linalg.cholesky(covariance)
-
-
-def _log_mixture(draws: Floats, laws: Sequence[tuple[Floats, Floats]]) -> Floats:
-    """Return the log density of an equal mixture of normal laws, up to a constant."""
-    logs = []
-    for center, factor in laws:
-        standard = np.linalg.solve(factor, (draws - center).T)
-        logs.append(-0.5 * np.sum(standard**2, axis=0) - np.log(np.diag(factor)).sum())
-    mixture: Floats = np.logaddexp.reduce(logs)
-    return mixture - math.log(len(laws))
+    return center, 1.5 * (moved.T * weights) @ moved + 1e-3 * np.eye(_DIMENSIONS)
 
 
 @lru_cache(maxsize=1)

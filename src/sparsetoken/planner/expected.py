@@ -27,7 +27,6 @@ from sparsetoken.models.base import StudySize
 from sparsetoken.performance import Performance
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.words import Progress
-from sparsetoken.problem import Problem
 from sparsetoken.sequences.threads import one_blas_thread
 from sparsetoken.theory.envelope_averages import envelope_moments
 from sparsetoken.theory.readout.trained import RESOLUTION
@@ -46,16 +45,12 @@ Choice = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Study:
-    """A study: a problem, so many samples of so many features, and the error asked of it.
+class Study(StudySize):
+    """A problem, so many samples of so many features, and the error asked of them.
 
-    The quantity ``unknown`` is to be found; :meth:`at` puts a value in its place. Samples and
-    features are infinite for the floor of a model.
+    The quantity ``unknown`` is to be found; :meth:`at` puts a value in its place.
     """
 
-    problem: Problem
-    n_samples: float
-    dim: float
     target: float
     metric: Metric
     unknown: str
@@ -70,11 +65,6 @@ class Study:
             problem = self.problem.map(lambda kind: replace(kind, n_tokens=int(value)))
             return replace(self, problem=problem)
         return replace(self, **{self.unknown: value})  # type: ignore[arg-type]
-
-    @property
-    def size(self) -> StudySize:
-        """What a model asks for: problem, samples and features."""
-        return StudySize(self.problem, self.n_samples, self.dim)
 
 
 def choose(
@@ -101,8 +91,6 @@ def first_choice(model: Model, study: Study) -> Choice:
         if not isinstance(words, Range)
         for word in words[1:]
     ]
-    if len(choices) == 1:
-        return choices[0]
     return min(choices, key=lambda choice: search_value(model, study, choice))
 
 
@@ -146,7 +134,7 @@ def search_value(model: Model, study: Study, choice: Choice) -> float:
     """Return the log of the expected error on few points; large if not solved."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        results = model.outcomes(study.size, choice, _SEARCH_POINTS)
+        results = model.outcomes(study, choice, _SEARCH_POINTS)
     if not all(getattr(result, "converged", True) for result in results):
         return _UNSOLVED
     return math.log(max(_mean_error(results, study, choice), 1e-300))
@@ -156,7 +144,7 @@ def expected_error(model: Model, study: Study, choice: Choice) -> Estimate:
     """Return the expected error at this finite size, with its numerical error."""
     if is_drawn(model, study):
         return _mean_of_trials(model, study, choice)
-    results = model.outcomes(study.size, choice, _ACCURATE_POINTS)
+    results = model.outcomes(study, choice, _ACCURATE_POINTS)
     # The results share their points, so their numerical errors do not average out.
     bars = [study.metric.error(result).uncertainty for result in results]
     return Estimate(_mean_error(results, study, choice), sum(bars) / len(bars))
@@ -214,16 +202,15 @@ def _mean_of_trials(model: Model, study: Study, choice: Choice) -> Estimate:
 
     It is that of chance where a training sees one class only.
     """
-    settings = model.tuned(study.size, choice)
+    settings = model.tuned(study, choice)
     points = {"n_points": _TRIAL_POINTS} if "n_points" in model.settings else {}
     chance = study.metric.chance(study.problem.positive_rate)
     errors = []
     with one_blas_thread():
         for seed in np.random.SeedSequence(_SEED).spawn(_TRIALS):
             rng = np.random.default_rng(seed)
-            trial = model.trial(
-                study.problem, study.size.alpha, round(study.dim), settings | points, rng
-            )
+            drawn_from = study.problem, study.alpha, round(study.dim), settings | points
+            trial = model.trial(*drawn_from, rng)
             try:
                 errors.append(float(study.metric.error(trial)))
             except OneClassError:

@@ -28,6 +28,8 @@ from sparsetoken.planner.metric import Metric, get_metric
 from sparsetoken.planner.words import Progress, no_progress
 
 _FOLDS = 5
+_COLUMNS = {"sizes": "n_samples", "errors": "error", "accuracies": "accuracy", "aucs": "auc"}
+_COLUMNS |= {"recalls": "recall", "n_test": "n_test"}  # of a table, by argument
 _FEWEST_ALARMS = 2.0  # of negatives: with fewer expected, a recall cannot be measured
 
 
@@ -93,20 +95,14 @@ def train_on_parts(
             continue
         tested = take_rows(X, test)
         wrong[step, row, test] = fitted.predict(tested) != y[test]
-        if labels.max() == 1:
-            scores[step, row, test] = _positive_scores(fitted, tested, test.size)
+        methods = [m for m in ("decision_function", "predict_proba") if hasattr(fitted, m)]
+        if labels.max() == 1 and methods:
+            found = np.reshape(getattr(fitted, methods[0])(tested), (test.size, -1))
+            scores[step, row, test] = found[:, -1]
     complete = np.isfinite(wrong).any(axis=1).all(axis=1)
     if not complete.any():
         raise ValueError(f"X must have parts to train on and to test on: {reason}")
     return HeldOut(labels, size.mean(axis=1)[complete], wrong[complete], scores[complete])
-
-
-def _positive_scores(fitted: Any, X: Any, count: int) -> Any:
-    """Return scores in favor of the second class, NaN if there are none."""
-    for method in ("decision_function", "predict_proba"):
-        if hasattr(fitted, method):
-            return np.reshape(getattr(fitted, method)(X), (count, -1))[:, -1]
-    return np.nan
 
 
 def pilot_points(held_out: HeldOut, metric: Metric | None = None) -> CurvePoints:
@@ -138,25 +134,17 @@ def pilot_points(held_out: HeldOut, metric: Metric | None = None) -> CurvePoints
     errors, influence = np.array(values), np.concatenate(influences)
     covariance = influence @ influence.T * n / (n - 1)
     bars = np.sqrt(np.diag(covariance)).reshape(errors.shape)
-    fixed = _pilot_noise(metrics, errors, covariance, held_out.sizes / n, n)
-    chance = 1.0 - counts.max() / n
-    return CurvePoints(tuple(metrics), held_out.sizes, errors, bars, n, n, chance, PILOT, fixed)
-
-
-def _pilot_noise(
-    metrics: list[Metric], errors: Floats, covariance: Floats, size: Floats, n: int
-) -> Floats:
-    """Return the covariance of angles: by the samples tested, and by those trained on.
-
-    The errors of all sizes come from the same pilot, so neighboring sizes have both in common.
-    """
-    rates = smoothed(errors, metrics, n).ravel()
+    # As angles: by the samples tested, and by those trained on. The errors of all sizes come from
+    # the same pilot, so neighboring sizes have both in common.
+    rates, size = smoothed(errors, metrics, n).ravel(), held_out.sizes / n
     slope = 0.5 / np.sqrt(rates * (1.0 - rates))
     tested = covariance * np.outer(slope, slope)
     tested += np.diag(np.maximum(0.125 / n - np.diag(tested), 0.0))  # no error seen is no proof
     trained = PilotNoise.training / n * np.sqrt(np.outer(size, size)) * likeness(size)
     common = correlated(len(metrics), PilotNoise.common)
-    return tested + np.kron(common, trained) + 1e-5 * np.eye(rates.size)
+    fixed = tested + np.kron(common, trained) + 1e-5 * np.eye(rates.size)
+    chance = 1.0 - counts.max() / n
+    return CurvePoints(tuple(metrics), held_out.sizes, errors, bars, n, n, chance, PILOT, fixed)
 
 
 def _by_sample(lost: Callable[[Floats, Any], Floats], held_out: HeldOut) -> Floats:
@@ -197,16 +185,13 @@ def curve_points(
     size = at / at.max()
     tested = correlated(at.size, CurveNoise.same_tests) / (4.0 * n_test)
     misfit, common = likeness(size), correlated(len(metrics), CurveNoise.common)
-    of_ranks = np.diag(
-        [0.0 if m.name == "error" else CurveNoise.misfit_of_ranks**2 for m in metrics]
-    )
+    of_ranks = np.diag([CurveNoise.misfit_of_ranks**2 * (m.name != "error") for m in metrics])
     fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit) + np.kron(of_ranks, misfit)
     drawn: Floats = np.eye(size.size) / size
     scaled: Any = np.kron(common, drawn + CurveNoise.misfit_of_draws**2 * misfit)
     bars = np.sqrt(np.maximum(errors * (1.0 - errors), 0.0) / n_test)
-    return CurvePoints(
-        metrics, at, errors, bars, n_test, float(at.max()), chance, CURVE, fixed, scaled
-    )
+    largest = float(at.max())
+    return CurvePoints(metrics, at, errors, bars, n_test, largest, chance, CURVE, fixed, scaled)
 
 
 def _check_curve(
@@ -272,20 +257,16 @@ def read_curve(text: str) -> dict[str, Any]:
     mark = next((mark for mark in ",;\t" if mark in lines[0]), None)
     rows = list(csv.reader(lines, delimiter=mark)) if mark else [line.split() for line in lines]
     names = [name.strip().lower() for name in rows[0]]
-    columns = {
-        name: [_number(row, names.index(name), line) for line, row in enumerate(rows[1:], 2)]
-        for name in ("n_samples", "error", "accuracy", "auc", "recall", "n_test")
+    if "n_samples" not in names:
+        raise ValueError(f"the curve must have a column n_samples, got {', '.join(rows[0])}")
+    table: dict[str, Any] = {
+        argument: [_number(row, names.index(name), line) for line, row in enumerate(rows[1:], 2)]
+        for argument, name in _COLUMNS.items()
         if name in names
     }
-    if "n_samples" not in columns:
-        raise ValueError(f"the curve must have a column n_samples, got {', '.join(rows[0])}")
-    if "accuracy" in columns:
-        columns.setdefault("error", [1.0 - accuracy for accuracy in columns["accuracy"]])
-    arguments = {"sizes": "n_samples", "errors": "error", "aucs": "auc", "recalls": "recall"}
-    table: dict[str, Any] = {
-        argument: columns[name] for argument, name in arguments.items() if name in columns
-    }
-    return table | ({"n_test": int(min(columns["n_test"]))} if "n_test" in columns else {})
+    if "accuracies" in table:
+        table.setdefault("errors", [1.0 - value for value in table.pop("accuracies")])
+    return table | ({"n_test": int(min(table["n_test"]))} if "n_test" in table else {})
 
 
 def _number(row: list[str], place: int, line: int) -> float:

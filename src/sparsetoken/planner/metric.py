@@ -59,13 +59,10 @@ class Metric(ABC):
 
 
 @dataclass(frozen=True)
-class ErrorRate(Metric):
-    """The test error."""
-
+class _ErrorRate(Metric):
     name, label = "error", MEASURED["test_error"].label
 
     def error(self, result: Any) -> Estimate:
-        """Return the test error."""
         error: Estimate = result.test_error
         return error
 
@@ -78,73 +75,58 @@ class ErrorRate(Metric):
         return rate * missed + (1.0 - rate) * ndtr(-threshold)
 
     def chance(self, positive_rate: float) -> float:
-        """Return the error of always predicting the commoner class."""
-        return min(positive_rate, 1.0 - positive_rate)
+        return min(positive_rate, 1.0 - positive_rate)  # of always predicting the commoner class
 
     def words(self, error: float) -> str:
-        """Return the error in per cent."""
         article = "an" if f"{100.0 * error:.3g}".startswith(("8", "11", "18")) else "a"
         return f"{article} {100.0 * error:.3g} % test error"
 
 
 @dataclass(frozen=True)
-class Auc(Metric):
-    """The area under the ROC curve: how well the scores rank positives above negatives."""
-
+class _Auc(Metric):
     name, label = "auc", f"1 − {MEASURED['auc'].label}"
     pseudo_count = 0.1  # of all pairs
 
     def error(self, result: Any) -> Estimate:
-        """Return 1 − AUC."""
-        return Estimate(1.0 - result.auc, _uncertainty(result.auc))
+        return _lacking(result.auc)
 
     def of_gaussians(self, distance: Floats, signal_free: Any, rate: float) -> Floats:
-        """Return the probability that a negative scores above a positive."""
         return 1.0 - (1.0 - signal_free) * ndtr(distance / np.sqrt(2.0)) - 0.5 * signal_free
 
     def chance(self, positive_rate: float) -> float:
-        """Return one half."""
         return 0.5
 
     def words(self, error: float) -> str:
-        """Return the AUC."""
         return f"an AUC of {1.0 - error:.4g}"
 
 
 @dataclass(frozen=True)
-class Recall(Metric):
-    """The fraction of positives found at a fixed false-positive rate."""
-
+class _Recall(Metric):
     fpr: float
     name, label = "recall", f"1 − {MEASURED['recall'].label}"
 
     def error(self, result: Any) -> Estimate:
-        """Return 1 − recall."""
-        recall = result.recall(self.fpr)
-        return Estimate(1.0 - recall, _uncertainty(recall))
+        return _lacking(result.recall(self.fpr))
 
     def of_gaussians(self, distance: Floats, signal_free: Any, rate: float) -> Floats:
-        """Return the fraction of positives below the threshold that the rate ``fpr`` sets."""
-        found = ndtr(distance + ndtri(self.fpr))
+        found = ndtr(distance + ndtri(self.fpr))  # the negatives set the threshold
         return 1.0 - (1.0 - signal_free) * found - signal_free * self.fpr
 
     def chance(self, positive_rate: float) -> float:
-        """Return what random alarms miss."""
-        return 1.0 - self.fpr
+        return 1.0 - self.fpr  # random alarms miss the others
 
     def words(self, error: float) -> str:
-        """Return the recall with its false-positive rate."""
         return f"a recall of {1.0 - error:.4g} at {100.0 * self.fpr:.3g} % false positives"
 
 
-def _uncertainty(value: float) -> float:
-    """Return the numerical error of a value; a trial's has none."""
-    return getattr(value, "uncertainty", 0.0)
+def _lacking(value: float) -> Estimate:
+    """Return what a value lacks to one; a trial's has no numerical error."""
+    return Estimate(1.0 - value, getattr(value, "uncertainty", 0.0))
 
 
 def get_metric(name: str, fpr: float = DEFAULT_FPR) -> Metric:
-    """Return the metric of this name."""
+    """Return the metric of this name; ``fpr`` is the false-positive rate of a recall."""
     check_choice("metric", name, ("error", "auc", "recall"))
     if name == "recall":
-        return Recall(PARAMETERS["fpr"].check(fpr))
-    return ErrorRate() if name == "error" else Auc()
+        return _Recall(PARAMETERS["fpr"].check(fpr))
+    return _ErrorRate() if name == "error" else _Auc()

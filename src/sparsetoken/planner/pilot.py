@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
-from sparsetoken._types import Array, Floats
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.folds import check_groups
+from sparsetoken.inspection.estimation import count_labels
 from sparsetoken.planner.curves import CurvePoints, Posterior, extrapolate
 from sparsetoken.planner.measured import curve_points, cut_pilot, pilot_points, train_on_parts
 from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
 from sparsetoken.planner.words import (
     PlanResult,
     Progress,
-    Words,
     answer_by_curves,
     no_progress,
     trust_in_curves,
@@ -29,7 +29,6 @@ from sparsetoken.problem import RandomState
 from sparsetoken.sequences.sequences import as_sequences
 
 _REPEATS = 2  # times the pilot is cut anew
-_FEWEST = 4  # samples of a class
 _REACH = 100  # times the pilot: the extrapolation is not asked about larger studies
 _LEVELS = (0.1, 0.5, 0.9)
 
@@ -68,6 +67,18 @@ class PilotPlan(PlanResult):
     """Samples of each class in the pilot; empty for a curve."""
     method: str
     """How the errors were measured, in a sentence."""
+
+    _words = words_by_curves
+
+    @property
+    def answer(self) -> str:
+        """The plan in one sentence."""
+        return answer_by_curves(self)
+
+    @property
+    def trust(self) -> str:
+        """How far to trust the answer, in plain words."""
+        return trust_in_curves(self)
 
     @property
     def points(self) -> CurvePoints:
@@ -109,20 +120,14 @@ class PilotPlan(PlanResult):
         return self.posterior.quantiles(self.aim, sizes, _LEVELS)
 
     @cached_property
-    def needed(self) -> tuple[float, float, float]:
+    def needed(self) -> list[float]:
         """Samples at which the target is reached with probability 10 %, 50 % and 90 %."""
-        low, middle, high = self._sizes(*_LEVELS)
-        return low, middle, high
-
-    def _sizes(self, *levels: float) -> list[float]:
-        sizes = self.posterior.sizes(self.aim, self.target, levels, self.farthest)
-        return [float(size) for size in sizes]
+        return self.posterior.sizes(self.aim, self.target, _LEVELS, self.farthest)
 
     @property
     def n_samples(self) -> int | None:
         """Number of samples that reach the target, as likely too many as too few; or None."""
-        middle = self.needed[1]
-        return math.ceil(middle) if math.isfinite(middle) else None
+        return _whole(self.needed[1])
 
     @property
     def interval(self) -> tuple[int, int] | None:
@@ -130,8 +135,8 @@ class PilotPlan(PlanResult):
 
         None if there is no upper end: ``trust`` says why.
         """
-        low, _, high = self.needed
-        return (math.ceil(low), math.ceil(high)) if math.isfinite(high) else None
+        high = _whole(self.needed[2])
+        return None if high is None else (math.ceil(self.needed[0]), high)
 
     def assured(self, probability: float) -> int | None:
         """Return the number of samples that reaches the target with this probability.
@@ -154,12 +159,13 @@ class PilotPlan(PlanResult):
         >>> plan.assured(0.5) == plan.n_samples < plan.assured(0.8)
         True
         """
-        (size,) = self._sizes(check_real("probability", probability, 1e-6, 1.0 - 1e-6))
-        return math.ceil(size) if math.isfinite(size) else None
+        levels = [check_real("probability", probability, 1e-6, 1.0 - 1e-6)]
+        return _whole(*self.posterior.sizes(self.aim, self.target, levels, self.farthest))
 
     def probability(self, n_samples: float) -> float:
         """Return the probability that the target is reached with ``n_samples``."""
-        return self.posterior.reaches(self.aim, self.target, n_samples)
+        errors = self.posterior.errors(self.aim, np.array([n_samples]))[:, 0]
+        return float(self.posterior.weights @ (errors <= self.target))
 
     @property
     def more(self) -> dict[Any, int] | None:
@@ -172,9 +178,9 @@ class PilotPlan(PlanResult):
     @cached_property
     def curve(self) -> PilotCurve:
         """Expected error from a tenth of the pilot, or less, to at least ten times its size."""
-        needed = [10.0 * self.pilot_size, *(1.5 * n for n in self.needed if math.isfinite(n))]
+        last = max(10.0 * self.pilot_size, *(1.5 * n for n in self.needed if math.isfinite(n)))
         first = max(2.0, min(0.1 * self.pilot_size, self.needed[0]))
-        sizes = np.unique(np.geomspace(first, max(needed), 40).round())
+        sizes = np.unique(np.geomspace(first, last, 40).round())
         lower, median, upper = self.predict(sizes).T
         return PilotCurve(tuple(int(n) for n in sizes), tuple(lower), tuple(median), tuple(upper))
 
@@ -182,24 +188,8 @@ class PilotPlan(PlanResult):
     def learns(self) -> bool:
         """Whether a metric clearly beats chance at the largest size."""
         points, last = self.points, int(self.points.sizes.argmax())
-        chances = [
-            points.chance if metric.name == "error" else metric.chance(0.5)
-            for metric in points.metrics
-        ]
+        chances = [m.chance(0.5) if m.name != "error" else points.chance for m in points.metrics]
         return bool(np.any(chances - points.errors[:, last] > 3.0 * points.bars[:, last]))
-
-    @property
-    def trust(self) -> str:
-        """How far to trust the answer, in plain words."""
-        return trust_in_curves(self)
-
-    @property
-    def answer(self) -> str:
-        """The plan in one sentence."""
-        return answer_by_curves(self)
-
-    def _words(self) -> Words:
-        return words_by_curves(self)
 
     def measured(self) -> tuple[str, list[tuple[float, float, float]]]:
         """Return the label, and size, error and standard error of what was measured.
@@ -225,6 +215,10 @@ class PilotPlan(PlanResult):
         }
 
 
+def _whole(size: float) -> int | None:
+    return math.ceil(size) if math.isfinite(size) else None
+
+
 def plan_from_pilot(
     X: Any,
     y: ArrayLike,
@@ -241,9 +235,7 @@ def plan_from_pilot(
     """Plan the number of samples from pilot data, for any classifier.
 
     The classifier is trained on parts of the pilot, of several sizes, and tested on the rest.
-    Learning curves that agree with these errors, and with how well the held-out scores rank, are
-    extrapolated. They are of the theory's family: the error may stay at chance for a while before
-    it falls.
+    Learning curves of the theory's family that agree with these errors are extrapolated.
 
     Parameters
     ----------
@@ -266,19 +258,16 @@ def plan_from_pilot(
     fpr : float, default=0.01
         The false-positive rate of the recall.
     effort : float, default=1.0
-        How often the pilot is cut into parts anew: 2 trains twice as often, for a somewhat narrower
-        interval.
+        2 cuts the pilot into parts twice as often, for a somewhat narrower interval.
     random_state : int, Generator or None, default=0
         Decides the parts. The same seed gives the same observed errors whatever the target.
     progress : callable, optional
-        Called with a few words before each training; ``progress=print`` shows them.
+        Called with a few words before each training.
 
     Returns
     -------
     PilotPlan
-        With ``n_samples``, ``interval``, ``assured``, ``predict``, ``curve``, ``trust``,
-        ``summary``, ``plot`` and ``report``; ``more`` counts what is still to be labelled of each
-        class.
+        With ``n_samples``, ``interval``, ``assured``, ``predict``, ``curve`` and ``trust``.
 
     Examples
     --------
@@ -295,8 +284,10 @@ def plan_from_pilot(
     aim = get_metric(metric, fpr)
     repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
     X = as_sequences(X) if estimator is None else X
-    labels, counts = _check_labels(X, y)
-    codes = check_groups(groups, labels.size)
+    labels = np.asarray(y)
+    counts, codes = count_labels(labels, _num_samples(X)), check_groups(groups, labels.size)
+    if len(counts) < 2:
+        raise ValueError(f"y must have at least two labels, got {len(counts)}")
     if len(counts) > 2 and aim.name != "error":
         raise ValueError(f"metric must be 'error' with {len(counts)} labels in y, got {metric!r}")
     most_common = max(counts.values()) / labels.size
@@ -321,20 +312,6 @@ def _has_tokens(X: Any) -> bool:
     return len(getattr(X, "shape", ())) == 3 or (isinstance(X, list) and np.ndim(X[0]) == 2)
 
 
-def _check_labels(X: Any, y: ArrayLike) -> tuple[Array, dict[Any, int]]:
-    """Return the labels and the number of samples of each, enough of each."""
-    labels, n_samples = np.asarray(y), _num_samples(X)
-    if labels.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},), got {labels.shape}")
-    classes, counts = np.unique(labels, return_counts=True)
-    if classes.size < 2:
-        raise ValueError(f"y must have at least two labels, got {classes.size}")
-    for label, count in zip(classes.tolist(), counts, strict=True):
-        if count < _FEWEST:
-            raise ValueError(f"y must have at least {_FEWEST} samples of {label!r}, got {count}")
-    return labels, dict(zip(classes.tolist(), counts.tolist(), strict=True))
-
-
 def plan_from_curve(
     sizes: ArrayLike,
     errors: ArrayLike | None = None,
@@ -349,10 +326,9 @@ def plan_from_curve(
 ) -> PilotPlan:
     """Plan the number of samples from a learning curve alone.
 
-    The curve may be anybody's: of a paper, or of a classifier that this package does not know. Its
-    extrapolation is that of :meth:`from_pilot`. Test errors come with the noise of ``n_test``
-    samples, and with that of each draw of training samples, whose size is estimated from the
-    roughness of the curve.
+    The curve may be anybody's: of a paper, or of a classifier that this package does not know. Test
+    errors come with the noise of ``n_test`` samples, and with that of each draw of training
+    samples, which is estimated from the roughness of the curve.
 
     Parameters
     ----------
@@ -363,21 +339,16 @@ def plan_from_curve(
         each size: at least one of the three. NaN is left out, with all that belongs to it.
     n_test : int
         Number of test samples.
-    error : float
-        Target: the test error. With ``metric="auc"`` it is 1 − AUC, with ``metric="recall"``
-        1 − recall.
+    error, metric, fpr
+        The target, as in :meth:`from_pilot`. A metric that was not measured is inferred, which
+        ``trust`` says.
     chance : float, default=0.5
         Error of always predicting the commonest class.
-    metric : {"error", "auc", "recall"}, default="error"
-        What ``error`` means. One that was not measured is inferred, which ``trust`` says.
-    fpr : float, default=0.01
-        The false-positive rate of the recall.
 
     Returns
     -------
     PilotPlan
-        With ``n_samples``, ``interval``, ``assured``, ``predict``, ``curve``, ``trust``,
-        ``summary``, ``plot`` and ``report``.
+        As of :meth:`from_pilot`.
 
     Examples
     --------

@@ -17,17 +17,14 @@ from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
 from sparsetoken.planner.solve import (
     Solution,
     UnreachableError,
-    bayes_error,
     fewest_samples,
     least_alpha,
-    least_error,
     solve,
 )
 from sparsetoken.planner.testing import plan_test_size
 from sparsetoken.planner.words import (
     PlanResult,
     Progress,
-    Words,
     answer_by_theory,
     least_by_theory,
     no_progress,
@@ -35,6 +32,7 @@ from sparsetoken.planner.words import (
 )
 from sparsetoken.population import Population
 from sparsetoken.problem import Problem, SparseTokenProblem, check_problem
+from sparsetoken.theory import optimal, oracle_error
 from sparsetoken.vocabulary import PARAMETERS, group
 
 CLASSIFIERS = (models.DEFAULT, "two-step", "pooled", "vectorized")
@@ -59,66 +57,53 @@ class Plan(PlanResult):
 
     Attributes
     ----------
-    n_samples, dim : int
-        Number of labelled sequences, and of features per token.
+    n_samples, dim, positive_rate, n_kinds
+        Labelled sequences, features per token, fraction of positives and kinds of signal.
     n_tokens, n_signal : int or None
-        Length of a sequence, and how many of its tokens carry the signal in a positive one; None
-        for a population, whose kinds have their own.
+        Length of a sequence, and its signal tokens; None for a population, whose kinds have their
+        own.
     signal : float
         Strength of the signal; for a population, the factor on the strengths of its kinds.
-    positive_rate : float
-        Fraction of sequences that are recorded as positive.
-    n_kinds : int
-        Number of kinds of signal.
     error : Estimate
-        The mean error of studies of this size, with its numerical uncertainty. Up to 60 samples it
-        is the mean of runs of the planned training. Above, it is the theory's limit with the
-        fluctuations of the bias and of the query averaged in, to leading order.
+        The mean error of studies of this size, with its numerical uncertainty.
     metric : str
         What ``error`` is: the test error ("error"), 1 − AUC ("auc") or 1 − recall ("recall").
-    solved_for : str
-        The quantity that was asked for.
+    solved_for, model : str
+        The quantity that was asked for, and the classifier planned for.
     target : float or None
         The error asked for; None if the error was the unknown.
-    model : str
-        The classifier planned for.
     problem : SparseTokenProblem or Population
         The statistical model planned with.
     """
 
     _drawing = "draw_plan"
+    _words = words_by_theory
 
     def __init__(
         self, model: Model, solution: Solution, asked: Study, progress: Progress = no_progress
     ) -> None:
-        study, problem = solution.study, solution.study.problem
+        study, self._choice, self.error = solution
+        problem, (first, *_) = study.problem, study.problem.kinds
+        several = isinstance(problem, Population)
         self._model, self._study, self._asked, self._progress = model, study, asked, progress
-        self._choice, self.error = solution.choice, solution.error
         self.problem, self.aim, self.metric = problem, study.metric, study.metric.name
         self.n_samples, self.dim = int(study.n_samples), int(study.dim)
-        several = isinstance(problem, Population)
-        self.n_tokens: int | None = None if several else problem.kinds[0].n_tokens
-        self.n_signal: int | None = None if several else problem.kinds[0].n_signal
-        self.signal = float(study.factor if several else problem.kinds[0].signal)
+        self.n_tokens: int | None = None if several else first.n_tokens
+        self.n_signal: int | None = None if several else first.n_signal
+        self.signal = float(study.factor if several else first.signal)
         self.positive_rate, self.n_kinds = problem.positive_rate, problem.n_kinds
         self.solved_for, self.model = study.unknown, model.name
-        self.label = "the best learner" if model.name == "optimal" else model.look.label
         self.target = None if study.unknown == "error" else study.target
 
     @cached_property
-    def limit(self) -> Any:
-        """The theory's result at the plan's samples per dimension and settings."""
-        return self._model.limit(self._study.size, self._choice)
-
-    @property
     def limit_error(self) -> Estimate:
         """The error in the limit of many dimensions; far below ``error`` where chance matters."""
-        return self.aim.error(self.limit)
+        return self.aim.error(self._model.limit(self._study, self._choice))
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The arguments of :meth:`classifier`."""
-        return self._model.tuned(self._study.size, self._choice)
+        return self._model.tuned(self._study, self._choice)
 
     def classifier(self, **more: Any) -> Any:
         """Return the unfitted estimator that the plan is about.
@@ -156,17 +141,18 @@ class Plan(PlanResult):
     def _around(self, quantity: str) -> list[float]:
         """Return values around the planned one on a logarithmic scale, it among them."""
         value, whole = getattr(self, quantity), PARAMETERS[quantity].whole
+        least: Any = {"n_samples": fewest_samples(self.positive_rate), "n_tokens": self.n_signal}
         span = 4.0 if whole else 2.0
-        low, high = {
-            "n_samples": (fewest_samples(self.positive_rate), math.inf),
-            "n_tokens": (self.n_signal, math.inf),
-            "dim": (1, math.inf),
-            "signal": (0.0, math.inf),
-        }[quantity]
-        values: Any = np.clip(value * np.geomspace(1.0 / span, span, _POINTS), low, high)
+        values: Any = value * np.geomspace(1.0 / span, span, _POINTS)
         values[_POINTS // 2] = value
+        values = np.maximum(values, least.get(quantity, int(whole)))
         values = np.unique(values.round() if whole else values)
         return list(values.astype(int if whole else float).tolist())
+
+    def _compared(self) -> list[Model]:
+        """Return the other classifiers that can be trained on such sequences."""
+        others = [models.get(name) for name in CLASSIFIERS if name != self.model]
+        return [other for other in others if _supports(other, self.problem)]
 
     @cached_property
     def alternatives(self) -> dict[str, Estimate]:
@@ -176,16 +162,13 @@ class Plan(PlanResult):
         With ``metric="error"`` also ``"bayes"``: the least error of any classifier, even one that
         knows the signal's direction.
         """
-        others = [models.get(name) for name in CLASSIFIERS if name != self.model]
-        expected = {
-            other.name: choose(other, self._study, self._progress)[1]
-            for other in others
-            if _supports(other, self.problem)
-        }
+        study = self._study
+        expected = {m.name: choose(m, study, self._progress)[1] for m in self._compared()}
         if self.model != "optimal":
-            expected["optimal"] = least_error(self.problem, self._study.size.alpha, self.aim)
-        bayes = bayes_error(self.problem, self.aim)
-        return expected if bayes is None else {**expected, "bayes": bayes}
+            expected["optimal"] = self.aim.error(optimal(self.problem, study.alpha))
+        if self.metric == "error":
+            expected["bayes"] = oracle_error(self.problem, "bayes")
+        return expected
 
     @cached_property
     def others(self) -> dict[str, int | None]:
@@ -193,13 +176,11 @@ class Plan(PlanResult):
         target = self.target or float(self.error)
         asked = replace(self._study, n_samples=math.nan, target=target, unknown="n_samples")
         needed = dict[str, int | None]()
-        for name in CLASSIFIERS:
-            other = models.get(name)
-            if name != self.model and _supports(other, self.problem):
-                try:
-                    needed[name] = int(solve(other, asked, self._progress).value)
-                except UnreachableError:
-                    needed[name] = None
+        for other in self._compared():
+            try:
+                needed[other.name] = int(solve(other, asked, self._progress).study.n_samples)
+            except UnreachableError:
+                needed[other.name] = None
         return needed
 
     @cached_property
@@ -215,13 +196,6 @@ class Plan(PlanResult):
         return few and self.target is not None and self.error < 0.95 * self.target
 
     @property
-    def basis(self) -> str:
-        """What the expectation rests on."""
-        if is_drawn(self._model, self._study):
-            return "The expectation is the mean over simulated trainings of this size."
-        return f"The expectation is that of {self._model.basis}."
-
-    @property
     def answer(self) -> str:
         """The plan in one sentence."""
         return answer_by_theory(self)
@@ -230,6 +204,13 @@ class Plan(PlanResult):
     def floor(self) -> str:
         """What no learner can do, and how far the classifier is from it, in one sentence."""
         return least_by_theory(self)
+
+    @property
+    def basis(self) -> str:
+        """What the expectation rests on."""
+        if is_drawn(self._model, self._study):
+            return "The expectation is the mean over simulated trainings of this size."
+        return f"The expectation is that of {self._model.basis}."
 
     @property
     def caution(self) -> str:
@@ -241,9 +222,6 @@ class Plan(PlanResult):
             "and a single one may be several times worse."
         )
 
-    def _words(self) -> Words:
-        return words_by_theory(self)
-
     def planned_with(self) -> dict[str, Any]:
         """Return the numbers planned with; of a population those that its kinds do not have."""
         names = [n for n in _PLANNED_WITH if n != "n_kinds" or self.n_kinds > 1]
@@ -253,13 +231,11 @@ class Plan(PlanResult):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
         curve, problem = self.curve, self.problem
-        words = ("answer", "floor", "caution", "solved_for", "least_samples", "others")
-        more = ("model", "metric", "target", "settings")
-        data = {"reachable": True} | {name: getattr(self, name) for name in (*words, *more)}
-        data |= self.planned_with()
+        names = ["answer", "floor", "caution", "solved_for", "least_samples", "others"]
+        names += ["model", "metric", "target", "settings"]
+        data = {"reachable": True} | {n: getattr(self, n) for n in names} | self.planned_with()
         if isinstance(problem, Population):
-            data["kinds"] = problem.to_tables()
-            data["label_errors"] = list(problem.label_errors)
+            data |= {"kinds": problem.to_tables(), "label_errors": list(problem.label_errors)}
         return data | {
             "label": self.aim.label,
             "error": float(self.error),
@@ -279,9 +255,8 @@ class Planner:
     """Plan a study: call it with all quantities but one.
 
     Leave exactly one of ``n_samples``, ``dim``, ``n_tokens``, ``signal`` and ``error`` as None. The
-    plan finds it from the theory, with finite-size
-    fluctuations averaged in, and chooses the best settings of the classifier. The instance is
-    :data:`sparsetoken.plan`.
+    plan finds it from the theory, with finite-size fluctuations averaged in, and chooses the best
+    settings of the classifier. The instance is :data:`sparsetoken.plan`.
 
     Examples
     --------
@@ -322,28 +297,22 @@ class Planner:
 
         Parameters
         ----------
-        n_samples, dim : int or None
-            Number of labelled sequences, with at least ten of the rarer class, and of features per
-            token.
-        n_tokens : int or None
-            Length of a sequence.
-        n_signal : int, default=1
-            How many tokens of a positive sequence carry the signal.
+        n_samples, dim, n_tokens : int or None
+            Labelled sequences, with at least ten of the rarer class; features per token; tokens per
+            sequence.
         signal : float or None
             Strength of the signal, in standard deviations of the noise.
+        n_signal, n_kinds : int, default=1
+            How many tokens of a positive sequence carry the signal, and of how many kinds it is.
         positive_rate : float, default=0.5
             Fraction of positive sequences.
-        n_kinds : int, default=1
-            How many kinds of signal there are among the positives.
         error : float or None
             Target, below the error of chance.
         model : {"sparse-token", "two-step", "pooled", "vectorized", "optimal", "best"}
-            The classifier, by default "sparse-token": :class:`~sparsetoken.SparseTokenClassifier`,
-            which needs no settings. Of the others the plan chooses the settings: for the two-step
-            protocol the query fraction, learning rates, sharpness, ridge and loss (logistic or
-            square), for a linear classifier the ridge. "best" takes whichever of these four does
-            best. "optimal" is the best learner, for
-            :class:`~sparsetoken.BayesAttentionClassifier`; it has no settings.
+            The classifier, by default :class:`~sparsetoken.SparseTokenClassifier`, which needs no
+            settings. Those of the next three are chosen by the plan. "best" takes whichever of
+            these four does best. "optimal" is the best learner, for
+            :class:`~sparsetoken.BayesAttentionClassifier`.
         metric : {"error", "auc", "recall"}, default="error"
             What ``error`` means: the test error, or for rare positives 1 − AUC or 1 − recall.
         fpr : float, default=0.01
@@ -360,9 +329,8 @@ class Planner:
         Returns
         -------
         Plan
-            Whole numbers are rounded so that the target is met. The predicted error at the answer
-            is within 1 % of the target, or below it if the smallest possible plan is more than
-            enough.
+            The predicted error at the answer is within 1 % of the target, or below it if the
+            smallest possible plan is more than enough.
 
         Raises
         ------
@@ -371,21 +339,20 @@ class Planner:
 
         Notes
         -----
-        ``plan.error`` is what to expect at this size. Up to 60 samples it is the mean over runs of
-        the planned training. Above, it is the limit of many dimensions averaged, to leading order,
-        over three fluctuations: of the trained bias, of the positive rate among the samples that
-        teach the query, and of the overlap of the query's noise with the signal. Of a population
-        the shares of the kinds fluctuate too, which is left out there. "optimal" has the limit,
-        which is within a few per cent of finite sizes. "sparse-token" has the optimum made worse by
-        an empirical law, which was within 10 % (one standard deviation) on random problems.
+        Up to 60 samples ``plan.error`` of "two-step" and "pooled" is the mean over runs of the
+        planned training. Above, it is the limit of many dimensions averaged, to leading order, over
+        the fluctuations of the trained bias and of the query. "optimal" has the limit, which is
+        within a few per cent of finite sizes. "sparse-token" has the optimum made worse by an
+        empirical law, which was within 10 % (one standard deviation) on random problems.
         """
-        names = (*CLASSIFIERS, "optimal")
-        check_choice("model", model, (*names, "best"))
-        aim = get_metric(metric, fpr)
-        asked = {"n_samples": n_samples, "dim": dim, "error": error}
-        of_problem = {"n_tokens": n_tokens, "signal": signal}
-        fixed = {"n_signal": n_signal, "positive_rate": positive_rate, "n_kinds": n_kinds}
-        study = _make_study(aim, problem, asked, of_problem, fixed)
+        check_choice("model", model, (*CLASSIFIERS, "optimal", "best"))
+        study = _make_study(
+            get_metric(metric, fpr),
+            problem,
+            {"n_samples": n_samples, "dim": dim, "error": error},
+            {"n_tokens": n_tokens, "signal": signal},
+            {"n_signal": n_signal, "positive_rate": positive_rate, "n_kinds": n_kinds},
+        )
         candidates = CLASSIFIERS if model == "best" else (model,)
         return _plan_best([models.get(name) for name in candidates], study, progress)
 
@@ -426,31 +393,27 @@ def _make_study(
     }
     if problem is None:
         # What is unknown takes the place of a one that it multiplies, or of the shortest length.
-        unknown = {"signal": 1.0, "n_tokens": checked["n_signal"]}
-        known = unknown | {name: checked[name] for name in _PROBLEM if name in checked}
+        known = {"signal": 1.0, "n_tokens": checked["n_signal"]} | checked
         check_real("signal", known["signal"], low=0.0, above=True)
         check_count("n_signal", known["n_signal"], maximum=known["n_tokens"])
         check_real("positive_rate", known["positive_rate"], low=_RAREST, high=1.0 - _RAREST)
         problem = SparseTokenProblem(**{name: known[name] for name in _PROBLEM})
     rate, target = problem.positive_rate, math.nan
-    if checked.get("n_samples", math.inf) < fewest_samples(rate):
+    n_samples, dim = (checked.get(name, math.nan) for name in ("n_samples", "dim"))
+    if n_samples < fewest_samples(rate):
         raise ValueError(
             f"n_samples must be at least {fewest_samples(rate)}, ten of the rarer class at "
-            f"positive_rate={rate:g}, got {sizes['n_samples']}: with fewer, chance decides too much"
+            f"positive_rate={rate:g}, got {n_samples}: with fewer, chance decides too much"
         )
     if sizes["error"] is not None:
         target = metric.check(sizes["error"], metric.chance(rate))
-    n_samples, dim = (checked.get(name, math.nan) for name in ("n_samples", "dim"))
     return Study(problem, n_samples, dim, target, metric, missing[0])
 
 
 def _check_problem(problem: Problem, of_problem: dict[str, Any]) -> Problem:
     """Return a problem that replaces its quantities, which must have been left out."""
     for name, value in of_problem.items():
-        left_out = (
-            PARAMETERS[name].default if name in ("n_signal", "positive_rate", "n_kinds") else None
-        )
-        if value != left_out:
+        if value != (None if name in ("n_tokens", "signal") else PARAMETERS[name].default):
             raise ValueError(f"{name} must be left out: the problem has it; got {value!r}")
     problem = check_problem(problem).plain()
     if max(kind.signal for kind in problem.kinds) == 0.0:
@@ -462,22 +425,18 @@ def _plan_best(candidates: list[Model], asked: Study, progress: Progress) -> Pla
     """Return the plan of the model that does best; if all fail, name each reason."""
     if len(candidates) > 1:
         candidates = [model for model in candidates if _supports(model, asked.problem)]
-    solutions: list[tuple[float, Model, Solution]] = []
-    failures = []
+    plans, failures = list[Plan](), []
     for model in candidates:
         model.check(asked.problem, {}, frozenset({"test_error"}))
         try:
-            solution = solve(model, asked, progress)
+            plans.append(Plan(model, solve(model, asked, progress), asked, progress))
         except UnreachableError as failure:
             failures.append(str(failure))
-            continue
-        # The less the better, but for features and tokens, which are bearable up to the answer.
-        sign = -1.0 if asked.unknown in ("dim", "n_tokens") else 1.0
-        solutions.append((sign * solution.value, model, solution))
-    if not solutions:
+    if not plans:
         raise UnreachableError("; ".join(failures))
-    _, model, solution = min(solutions, key=lambda one: one[0])
-    return Plan(model, solution, asked, progress)
+    # The less the better, but for features and tokens, which are bearable up to the answer.
+    best = max if asked.unknown in ("dim", "n_tokens") else min
+    return best(plans, key=lambda plan: float(getattr(plan, asked.unknown)))
 
 
 def _supports(model: Model, problem: Problem) -> bool:

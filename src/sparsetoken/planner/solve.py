@@ -34,7 +34,7 @@ from sparsetoken.population import Population
 from sparsetoken.problem import Problem
 from sparsetoken.theory import optimal, oracle_error, required_signal
 
-FEWEST_OF_A_CLASS = 10
+_FEWEST_OF_A_CLASS = 10
 _TOLERANCE = 3e-3  # of the logarithm of the error, in the search for the best choice
 _ACCURACY = 1e-4  # of the same, where the target is met in the end
 _LARGEST_RATIO = 1e5
@@ -56,8 +56,6 @@ class Solution(NamedTuple):
     """A study in which the target is just met, the choice that meets it, and what to expect."""
 
     study: Study
-    value: float
-    """Of the unknown."""
     choice: Choice
     error: Estimate
 
@@ -68,55 +66,49 @@ def fewest_samples(positive_rate: float) -> int:
     With fewer, fluctuations are beyond the leading order that a plan averages over.
     """
     # One part in a million of slack: 10/0.1 is 100, whatever the rounding.
-    return math.ceil((1.0 - 1e-6) * FEWEST_OF_A_CLASS / min(positive_rate, 1.0 - positive_rate))
+    return math.ceil((1.0 - 1e-6) * _FEWEST_OF_A_CLASS / min(positive_rate, 1.0 - positive_rate))
 
 
 def solve(model: Model, study: Study, progress: Progress) -> Solution:
     """Return where the target is just met, or raise UnreachableError."""
     if study.unknown == "error":
-        choice, error = choose(model, study, progress)
-        return Solution(study, error, choice, error)
+        return Solution(study, *choose(model, study, progress))
     search = _Search(model, study, progress)
     bad, good = search.bracket()
     if search.axis.whole:
-        value = search.bisect(bad, good)
-    else:
-        value = good if bad == good else search.refine(search.root(bad, good), bad, good)
-    value, error = search.finish(value)
-    return Solution(study.at(value), value, search.choice, error)
+        return search.finish(search.bisect(bad, good))
+    return search.finish(good if bad == good else search.refine(search.root(bad, good), bad, good))
 
 
 class Axis(NamedTuple):
-    """How a quantity is searched."""
+    """How a quantity is searched: by factors from a start, between the easiest and the hardest."""
 
     start: float
-    better: int
-    """+1 if a larger value makes the problem easier, −1 if a smaller one does."""
-    low: float
-    high: float
+    easiest: float
+    hardest: float
     factor: float
     whole: bool = False
     """Whether only whole numbers make sense on the way; others are rounded at the end."""
 
-    @property
-    def easiest(self) -> float:
-        """The value at which the problem is easiest."""
-        return self.high if self.better > 0 else self.low
+    def towards(self, end: float, value: float) -> float:
+        """Return the next value on the way to an end."""
+        following = value * self.factor if end > value else value / self.factor
+        following = min(following, end) if end > value else max(following, end)
+        return round(following) if self.whole else following
 
 
 def _axis(study: Study) -> Axis:
     if study.unknown == "n_samples":
-        low = float(fewest_samples(study.problem.positive_rate))
-        high = max(_LARGEST_RATIO * study.dim, low)
-        return Axis(max(2.0 * study.dim, low), 1, low, high, 4.0)
+        fewest = float(fewest_samples(study.problem.positive_rate))
+        most = max(_LARGEST_RATIO * study.dim, fewest)
+        return Axis(max(2.0 * study.dim, fewest), most, fewest, 4.0)
     if study.unknown == "dim":
-        start = max(0.5 * study.n_samples, 1.0)
-        return Axis(start, -1, 1.0, _LARGEST_RATIO * study.n_samples, 4.0)
+        return Axis(max(0.5 * study.n_samples, 1.0), 1.0, _LARGEST_RATIO * study.n_samples, 4.0)
     if study.unknown == "signal":
         start = 1.0 if isinstance(study.problem, Population) else 4.0
-        return Axis(start, 1, 1e-3, _LARGEST_SIGNAL, 1.6)
+        return Axis(start, _LARGEST_SIGNAL, 1e-3, 1.6)
     fewest = study.problem.kinds[0].n_signal
-    return Axis(min(10 * fewest, 500), -1, fewest, _LONGEST, 2.0, whole=True)
+    return Axis(min(10 * fewest, 500), fewest, _LONGEST, 2.0, whole=True)
 
 
 class _Search:
@@ -126,20 +118,16 @@ class _Search:
         self.model, self.study, self.axis = model, study, _axis(study)
         self.progress = lambda doing: progress(f"{model.name}: {doing}")
         if study.unknown in ("n_samples", "dim"):
-            self.check_floor()
+            self.progress("finding its floor")
+            limit = floor(model, study)
+            if limit >= study.target:
+                reason = f"its floor is {limit:.3g} at any sample size"
+                self.fail(f"cannot be reached by {model.name}: {reason}", study, limit)
         elif study.unknown == "n_tokens":
             self.choice = self.best_choice(self.axis.easiest)
             if self.excess(self.axis.easiest) > 0.0:
                 self.fail_at_the_easiest()
         self.choice = self.best_choice(self.axis.start)
-
-    def check_floor(self) -> None:
-        """Refuse a target that no number of samples reaches, before anything is searched."""
-        self.progress("finding its floor")
-        limit = floor(self.model, self.study)
-        if limit >= self.study.target:
-            reason = f"its floor is {limit:.3g} at any sample size"
-            self.fail(f"cannot be reached by {self.model.name}: {reason}", self.study, limit)
 
     def best_choice(self, value: float) -> Choice:
         # From scratch: from easy to hard the best choice may move to another valley.
@@ -157,12 +145,9 @@ class _Search:
 
     def accurate_excess(self, value: float, choice: Choice | None = None) -> Estimate:
         """Return the same on many points."""
-        expected = self.expected(value, choice)
+        expected = expected_error(self.model, self.study.at(value), choice or self.choice)
         error = expected.uncertainty / expected if expected > 0.0 else 0.0
         return Estimate(math.log(max(expected, 1e-300)) - math.log(self.study.target), error)
-
-    def expected(self, value: float, choice: Choice | None = None) -> Estimate:
-        return expected_error(self.model, self.study.at(value), choice or self.choice)
 
     def meeting_choice(self, value: float) -> Choice | None:
         """Return a choice that meets the target at ``value``; None if there is none."""
@@ -181,11 +166,9 @@ class _Search:
         """
         axis, value = self.axis, self.axis.start
         met = self.meeting_choice(value) is not None
-        towards = -axis.better if met else axis.better
-        edge = axis.high if towards > 0 else axis.low
-        while value != edge:
-            following = min(max(value * axis.factor**towards, axis.low), axis.high)
-            following = round(following) if axis.whole else following
+        end = axis.hardest if met else axis.easiest
+        while value != end:
+            following = axis.towards(end, value)
             choice = self.meeting_choice(following)
             self.choice = self.choice if choice is None else choice
             if (choice is not None) != met:
@@ -235,7 +218,8 @@ class _Search:
         Few points differ from many by nearly the same everywhere, so their root is sought with
         that difference added.
         """
-        ends = max(self.axis.low, min(bad, good) / 4.0), min(self.axis.high, max(bad, good) * 4.0)
+        low, high = sorted((self.axis.easiest, self.axis.hardest))
+        ends = max(low, min(bad, good) / 4.0), min(high, max(bad, good) * 4.0)
         for _ in range(6):
             self.progress(f"expecting at {value:.5g}")
             accurate = self.accurate_excess(value)
@@ -260,22 +244,20 @@ class _Search:
         self.choice = min(better, self.choice, key=lambda one: self.excess(good, one))
         return int(good)
 
-    def finish(self, value: float) -> tuple[float, Estimate]:
+    def finish(self, value: float) -> Solution:
         """Round to what can be had on the side that meets the target, and predict there."""
         # One part in a million of slack: a root that is whole up to rounding stays that number.
-        if self.study.unknown == "n_samples":
+        samples = self.study.unknown == "n_samples"
+        if samples:
             value = math.ceil(value * (1 - 1e-6))
         elif self.study.unknown == "dim":
             value = math.floor(value * (1 + 1e-6))
-        expected = self.expected(value)
-        while (
-            self.study.unknown == "n_samples"
-            and is_drawn(self.model, self.study.at(value))
-            and expected > self.study.target
-        ):
+        while True:
+            study = self.study.at(value)
+            expected = expected_error(self.model, study, self.choice)
+            if not samples or expected <= study.target or not is_drawn(self.model, study):
+                return Solution(study, self.choice, expected)
             value = math.ceil(1.03 * value)  # trainings have their noise
-            expected = self.expected(value)
-        return value, expected
 
 
 def _root(excess: Callable[[float], float], bad: float, good: float, shift: float = 0.0) -> float:
@@ -297,29 +279,19 @@ def floor(model: Model, study: Study) -> Estimate:
     It is the prediction for infinitely many samples per dimension, with the best choices there.
     """
     study = replace(study, n_samples=math.inf, dim=math.inf)
-    return study.metric.error(model.limit(study.size, first_choice(model, study)))
-
-
-def bayes_error(problem: Problem, metric: Metric) -> Estimate | None:
-    """Return the least error of any classifier whatever, if the theory knows it."""
-    return oracle_error(problem, "bayes") if metric.name == "error" else None
-
-
-def least_error(problem: Problem, alpha: float, metric: Metric) -> Estimate:
-    """Return the least error of any learner with these samples per dimension, quick or not."""
-    return metric.error(optimal(problem, alpha))
+    return study.metric.error(model.limit(study, first_choice(model, study)))
 
 
 def least_alpha(
     problem: Problem, metric: Metric, target: float, ends: tuple[float, float] = _ALPHAS
 ) -> float:
-    """Return the samples per dimension below which no learner reaches the target.
+    """Return the samples per dimension below which no learner reaches the target, quick or not.
 
     It is infinite if the upper end does not suffice, and zero if the lower end does.
     """
 
     def excess(log_alpha: float) -> float:
-        return least_error(problem, math.exp(log_alpha), metric) - target
+        return metric.error(optimal(problem, math.exp(log_alpha))) - target
 
     low, high = map(math.log, ends)
     if excess(low) <= 0.0:
@@ -336,34 +308,32 @@ def _wanted(study: Study) -> str:
 def _what_would_help(model: Model, study: Study, limit: Estimate | None) -> str:
     """List other classifiers' floors and the signal needed; ``limit`` is this model's floor."""
     floors = {} if limit is None else {model.name: limit}
-    for name in ("two-step", "pooled"):
-        if name != model.name:
-            floors[name] = floor(models.get(name), study)
-    bayes = bayes_error(study.problem, study.metric)
-    best = [name for name, least in floors.items() if bayes is not None and _same(least, bayes)]
-    hints = [
-        f"{name} {'reaches' if least < study.target else 'has the floor'} {least:.3g}"
+    others = [name for name in ("two-step", "pooled") if name != model.name]
+    floors |= {name: floor(models.get(name), study) for name in others}
+    hints = {
+        name: f"{name} {'reaches' if least < study.target else 'has the floor'} {least:.3g}"
         for name, least in floors.items()
-        if name not in (model.name, *best)
-    ]
-    if bayes is not None:
+        if name in others
+    }
+    if study.metric.name == "error":
+        bayes = oracle_error(study.problem, "bayes")
+        best = [
+            name  # as far as the numerical errors can tell
+            for name, least in floors.items()
+            if least - bayes <= 3.0 * math.hypot(least.uncertainty, bayes.uncertainty)
+        ]
+        hints = {name: hint for name, hint in hints.items() if name not in best}
         also = f" ({' and '.join(best)} reach{'es' if len(best) == 1 else ''} it)" if best else ""
-        hints.append(f"no classifier gets below the Bayes floor {bayes:.3g}{also}")
+        hints["bayes"] = f"no classifier gets below the Bayes floor {bayes:.3g}{also}"
         with contextlib.suppress(ValueError):  # no signal does, as with wrong labels
-            hints.append(f"{model.name} needs {_signal_needed(model, study)}")
-    return ", ".join(hints)
+            hints["signal"] = f"{model.name} needs {_signal_needed(model, study)}"
+    return ", ".join(hints.values())
 
 
 def _signal_needed(model: Model, study: Study) -> str:
     """Return the signal at which the best weights of the model reach the target, in words."""
-    several = isinstance(study.problem, Population)
-    oracle = getattr(model, "architecture", "bayes")
-    signal = required_signal(study.problem, oracle, error=study.target, n_points=_HINT_POINTS)
+    several, asked = isinstance(study.problem, Population), {"error": study.target}
+    signal = required_signal(study.problem, model.architecture, n_points=_HINT_POINTS, **asked)
     digits = 3 if signal.uncertainty < 1e-3 * signal else 2
     needs = "all strengths multiplied by more than" if several else "a signal above"
     return f"{needs} {signal:.{digits}g}"
-
-
-def _same(reached: Estimate, least: Estimate) -> bool:
-    """Whether a floor is the least possible error, as far as their numerical errors can tell."""
-    return reached - least <= 3.0 * math.hypot(reached.uncertainty, least.uncertainty)

@@ -7,10 +7,15 @@ from statistics import NormalDist
 from typing import Any
 
 from sparsetoken._validation import check_choice, check_real
-from sparsetoken.planner.words import PlanResult, Words
+from sparsetoken.planner.words import PlanResult, Table, Words
 from sparsetoken.vocabulary import PARAMETERS
 
 _METRICS = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
+_SOURCES = {
+    "auc": "The variance of the AUC is by Newcombe (2006), as in Riley and others (2021).",
+    "recall": "The threshold is a quantile of the tested negatives, with its noise; scores are "
+    "taken as Gaussian, of equal spread.",
+}
 _FEWEST_ALARMS = 5.0  # of negatives: fewer do not place the threshold of a recall
 _FEWEST_OF_A_CLASS = 10  # where an interval is a normal one
 _MOST_ALIKE = 0.99  # correlation of two classifiers: beyond, there is no difference to measure
@@ -52,13 +57,21 @@ class TestSetPlan(PlanResult):
     @property
     def width(self) -> float:
         """Width of the interval with these samples."""
-        n, z, variance = self.n_samples, self._z, self._variance(self.value)
-        if self._is_wilson:  # Wilson (1927)
-            return 2.0 * z * math.sqrt(variance + (0.5 * z / n) ** 2) / (1.0 + z**2 / n)
+        return self.interval[1] - self.interval[0]
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The interval if the test gives what is expected; of the difference of two if compared."""
+        value, n, z, variance = self.value, self.n_samples, self._z, self._variance(self.value)
+        if self.other is None and self.metric in ("error", "accuracy"):  # Wilson (1927)
+            scale = 1.0 + z**2 / n
+            middle = (value + 0.5 * z**2 / n) / scale
+            half = z * math.sqrt(variance + (0.5 * z / n) ** 2) / scale
+            return middle - half, middle + half
         if self.other is not None:
-            second = self._variance(self.other)
+            second, value = self._variance(self.other), value - self.other
             variance += second - 2.0 * self.correlation * math.sqrt(variance * second)
-        return 2.0 * z * math.sqrt(variance)
+        return value - z * math.sqrt(variance), value + z * math.sqrt(variance)
 
     @property
     def power(self) -> float | None:
@@ -72,21 +85,8 @@ class TestSetPlan(PlanResult):
         return _NORMAL.cdf((abs(self.value - self.null) - self._z * of_null) / of_value)
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """The interval if the test gives what is expected; of the difference of two if compared."""
-        middle = self.value if self.other is None else self.value - self.other
-        if self._is_wilson:
-            pull = self._z**2 / self.n_samples
-            middle = (self.value + 0.5 * pull) / (1.0 + pull)
-        return middle - 0.5 * self.width, middle + 0.5 * self.width
-
-    @property
     def _z(self) -> float:
         return _NORMAL.inv_cdf(0.5 + 0.5 * self.level)
-
-    @property
-    def _is_wilson(self) -> bool:
-        return self.other is None and self.metric in ("error", "accuracy")
 
     @property
     def is_enough(self) -> bool:
@@ -146,34 +146,22 @@ class TestSetPlan(PlanResult):
         }
 
     def _words(self) -> Words:
+        remark = "If the test gives this value, the interval is {:.3f} to {:.3f}."
         assumptions = ["The test samples are independent and were not trained on."]
-        basis = "The interval is Wilson's."
+        basis = _SOURCES.get(self.metric, "The interval is Wilson's.")
         if self.other is not None:
             assumptions.append(
                 "Both classifiers are tested on the same samples; their estimates have a "
                 f"correlation of {self.correlation:g}."
             )
-            basis = "The interval of the difference is the normal one."
-        sources = {
-            "auc": "The variance of the AUC is by Newcombe (2006), as in Riley and others (2021).",
-            "recall": "The threshold is a quantile of the tested negatives, with its noise; "
-            "scores are taken as Gaussian, of equal spread.",
-        }
-        test = "The test is two-sided and normal, with the variance of its null value."
-        name, rows = self.around()
-        title = "Power of the test"
-        if self.null is None:
-            test, title = "", f"Width of the {_per_cent(self.level)} interval"
-        return Words(
-            [
-                "If the test gives this value, the interval is {:.3f} to {:.3f}.".format(
-                    *self.interval
-                )
-            ],
-            assumptions,
-            [sources.get(self.metric, basis), *([test] if test else [])],
-            {title: [("samples", name), *((str(n), f"{value:.3f}") for n, value in rows)]},
-        )
+            normal = "The interval of the difference is the normal one."
+            basis = _SOURCES.get(self.metric, normal)
+        (name, rows), title = self.around(), f"Width of the {_per_cent(self.level)} interval"
+        if self.null is not None:
+            title = "Power of the test"
+            basis += " The test is two-sided and normal, with the variance of its null value."
+        table: Table = [("samples", name), *((str(n), f"{value:.3f}") for n, value in rows)]
+        return Words([remark.format(*self.interval)], assumptions, [basis], {title: table})
 
 
 def _per_cent(fraction: float) -> str:
@@ -203,10 +191,9 @@ def plan_test_size(
         The value expected, in (0, 1).
     width : float, optional
         Width of the confidence interval, from end to end. Either this or ``null``.
-    null : float, optional
-        The value that the expected one is to be told from by a two-sided test.
-    power : float, default=0.9
-        Probability that this test succeeds, with ``null``.
+    null, power : float
+        The value that the expected one is to be told from by a two-sided test, and the probability
+        that this test succeeds (default 0.9).
     fpr : float, default=0.01
         The false-positive rate of the recall. Its threshold is taken from the same negatives.
     positive_rate : float, default=0.5
@@ -215,16 +202,14 @@ def plan_test_size(
         The value expected of a second classifier on the same samples. The interval is then that of
         the difference.
     correlation : float, default=0.5
-        Between the estimates of the two classifiers, at most 0.99: 0.5 is moderate, classifiers
-        that make mostly the same mistakes have more.
+        Between the estimates of the two classifiers, at most 0.99: 0.5 is moderate.
     level : float, default=0.95
         Of confidence. A test has the level one minus this.
 
     Returns
     -------
     TestSetPlan
-        With ``n_samples``, ``n_positive``, ``n_negative``, ``interval``, ``summary``, ``plot`` and
-        ``report``.
+        With ``n_samples``, ``n_positive``, ``n_negative`` and ``interval``.
 
     Examples
     --------

@@ -141,10 +141,14 @@ def _capital(text: str) -> str:
 # Plans by theory
 
 
+def _label(plan: Any) -> str:
+    return "the best learner" if plan.model == "optimal" else look(plan.model).label
+
+
 def answer_by_theory(plan: Any) -> str:
-    """Return a plan by theory in one sentence."""
+    """Answer in one sentence."""
     reached = plan.aim.words(plan.target or plan.error)
-    name, unknown = _capital(plan.label), plan.solved_for
+    name, unknown = _capital(_label(plan)), plan.solved_for
     if unknown == "n_samples" and plan.is_smallest:
         fewest = f"{plan.n_samples} labelled sequences, the fewest planned for"
         return f"{name} needs at most {fewest}, for {reached}."
@@ -162,21 +166,20 @@ def answer_by_theory(plan: Any) -> str:
 
 
 def least_by_theory(plan: Any) -> str:
-    """Say with how few samples no learner succeeds, and how far the classifier is from that."""
+    """Say what no learner can do, and how far the classifier is from it, in one sentence."""
     reached = plan.aim.words(plan.target or plan.error)
     limit = f"No learner reaches {reached} with fewer than {plan.least_samples} labelled sequences"
     if plan.least_samples == plan.n_samples or plan.is_smallest or plan.model == "optimal":
         return f"{limit}."
     times = plan.n_samples / plan.least_samples
     ratio = f"{times:.2g}" if times < 10 else f"{times:,.0f}"
-    return f"{limit}; {plan.label} takes {ratio} times as many."
+    return f"{limit}; {_label(plan)} takes {ratio} times as many."
 
 
-def others_by_theory(plan: Any) -> str:
+def _others(plan: Any, reached: str) -> str:
     """Say how many samples the other classifiers need, those that need fewest first."""
-    reached, needed = plan.aim.words(plan.target or plan.error), plan.others
-    never = [look(name).label for name, n in needed.items() if n is None]
-    counts = sorted((n, look(name).label) for name, n in needed.items() if n is not None)
+    never = [look(name).label for name, n in plan.others.items() if n is None]
+    counts = sorted((n, look(name).label) for name, n in plan.others.items() if n is not None)
     parts = [f"{label} needs {n}" for n, label in counts]
     if never:
         parts.append(f"no number is enough for {' or '.join(never)}")
@@ -193,7 +196,7 @@ def words_by_theory(plan: Any) -> Words:
     return Words(
         [
             f"{plan.floor} This is the limit of many dimensions.",
-            others_by_theory(plan),
+            _others(plan, plan.aim.words(plan.target or plan.error)),
             *([f"Caution: {plan.caution}"] if plan.caution else []),
         ],
         [
@@ -238,7 +241,7 @@ def _kinds(population: Any) -> list[str]:
 
 
 def answer_by_curves(plan: Any) -> str:
-    """Return a plan from a pilot or a learning curve in one sentence."""
+    """Answer in one sentence."""
     reached, n, size, unit = plan.aim.words(plan.target), plan.n_samples, plan.pilot_size, plan.unit
     if n is None:
         short = "small" if plan.source == "pilot" else "short"
