@@ -197,6 +197,21 @@ def test_sequences_unlike_those_of_training(kind):
     assert "nothing beats chance" not in names(found)
 
 
+@pytest.mark.parametrize("kind", [st.AttentionClassifier, st.SparseTokenClassifier])
+def test_scores_that_only_moved(kind):
+    """Tokens all shifted or scaled: the order is right, and half of the decisions are wrong."""
+    data, y, new, y_new = needle()
+    quick = {"n_trees": 10} if kind is st.SparseTokenClassifier else {}
+    model = kind(random_state=0, cv=3, refine_steps=15, **quick).fit(data, y)
+    name = "scores moved off the threshold"
+    assert name not in names(model.diagnose(new, y_new))
+    assert name not in names(model.diagnose(data, y))
+    assert name not in names(model.diagnose(new[:, :, ::-1], y_new))  # the order is lost too
+    for moved in (new + 3.0, 3.0 * new):
+        assert model.score(moved, y_new) < 0.8
+        assert name in names(model.diagnose(moved, y_new))
+
+
 def test_no_classifier_is_told_to_use_itself():
     rng = np.random.default_rng(0)
     y = np.arange(120) % 2

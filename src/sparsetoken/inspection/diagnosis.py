@@ -50,13 +50,14 @@ def diagnose(
     if refitted is not None:
         scores, seen = refitted.reshape(len(data), -1), np.ones(len(data), dtype=bool)
     auc = {"model": mean_auc(scores, signs), **_simple_aucs(model, data, signs)}
-    held_out_counts, shifted = counts, False
+    held_out_counts, shifted, decisions = counts, False, None
     if reference is not None and np.isfinite(reference.scores).all(axis=1).any():
         rows = np.isfinite(reference.scores).all(axis=1)
         held_out = reference.scores[rows], class_signs(reference.classes)[rows]
         auc["held out"] = mean_auc(*held_out)
         held_out_counts = np.bincount(reference.classes[rows], minlength=len(counts))
-        shifted = _is_below((scores[~seen], signs[~seen]), held_out)
+        new = scores[~seen], signs[~seen]
+        shifted, decisions = _is_below(new, held_out), _worse_decisions(new, held_out)
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
     above = _above_chance(auc, counts, held_out_counts, bool(seen.any()))
     kind = _kind(model, auc, error) if above["model"] > _CERTAIN else "nothing found"
@@ -65,7 +66,7 @@ def diagnose(
         duplicated(data),
         few_samples(counts, model.classes_),
         outlying(data),
-        *_faults_of_the_scores(auc, above, shifted),
+        *_faults_of_the_scores(auc, above, shifted, decisions),
         *_faults_of_the_model(model, auc, above, kind, error, shifted),
         constant(data),
     )
@@ -92,6 +93,31 @@ def _is_below(new: tuple[Floats, Floats], held_out: tuple[Floats, Floats]) -> bo
         variance += max(float(influence @ influence), 0.01 / float(fewest))
     below = aucs[1] - aucs[0]
     return bool(below > _LEAST_SHIFT and below > _SHIFTED * np.sqrt(variance))
+
+
+def _worse_decisions(
+    new: tuple[Floats, Floats], held_out: tuple[Floats, Floats]
+) -> tuple[float, float] | None:
+    """Return the fractions called right, new and held out, if the first is clearly smaller.
+
+    Each class counts alike, so that it does not matter how frequent they are.
+    """
+    fractions, variance = [], 0.0
+    for scores, signs in (new, held_out):
+        several = signs.shape[1] > 1
+        truth = signs.argmax(axis=1) if several else (signs[:, 0] > 0).astype(int)
+        called = scores.argmax(axis=1) if several else (scores[:, 0] > 0).astype(int)
+        counts = np.bincount(truth)
+        if len(counts) < 2 or counts.min() < 2:
+            return None
+        right = np.bincount(truth, called == truth) / counts
+        fractions.append(float(right.mean()))
+        variance += (
+            float((np.maximum(right * (1.0 - right), 0.01) / counts).sum()) / len(counts) ** 2
+        )
+    below = fractions[1] - fractions[0]
+    clearly = below > _LEAST_SHIFT and below > _SHIFTED * np.sqrt(variance)
+    return (fractions[0], fractions[1]) if clearly else None
 
 
 def _above_chance(
@@ -178,10 +204,13 @@ def _kind(model: SequenceClassifier, auc: Aucs, error: float) -> str:
     return names.get(max(members, key=lambda name: members[name]), "a few tokens")
 
 
-def _faults_of_the_scores(auc: Aucs, above: Aucs, shifted: bool) -> Iterator[Finding]:
+def _faults_of_the_scores(
+    auc: Aucs, above: Aucs, shifted: bool, decisions: tuple[float, float] | None
+) -> Iterator[Finding]:
     """Yield what the scores tell of the data that were given.
 
-    ``shifted``: these are told apart clearly worse than those held out in fit.
+    ``shifted``: these are told apart clearly worse than those held out in fit. ``decisions``: the
+    fractions called right, here and when held out, if the first is clearly smaller.
     """
     yield Finding(
         "length predicts the label",
@@ -201,6 +230,15 @@ def _faults_of_the_scores(auc: Aucs, above: Aucs, shifted: bool) -> Iterator[Fin
         f"These sequences differ from the training data: their scores have AUC {auc['model']:.3f}, "
         f"those of samples held out in fit {auc.get('held out', np.nan):.3f}.",
         "Compare how both were collected, scaled and labelled; fit to sequences like these.",
+    )
+    here, before = decisions or (1.0, 1.0)
+    yield Finding(
+        "scores moved off the threshold",
+        decisions is not None and not shifted and above["reversed"] <= _CERTAIN,
+        f"The scores still rank these sequences (AUC {auc['model']:.3f}), but {here:.0%} are "
+        f"called right, where {before:.0%} of those held out in fit were (classes count alike).",
+        "These sequences differ from the training data: compare how both were collected and "
+        "scaled, fit to sequences like these, or set another threshold on decision_function.",
     )
     held_out = f", of samples held out in fit {auc['held out']:.3f}" if "held out" in auc else ""
     yield Finding(
