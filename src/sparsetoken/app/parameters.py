@@ -1,16 +1,15 @@
-"""What a visitor can set: quantities of the vocabulary, a few of the page, and typed values."""
+"""What a visitor can set: quantities of the vocabulary, and a few of the page."""
 
 from dataclasses import asdict, replace
 from typing import Any
 
-import sparsetoken as st
 from sparsetoken.losses import loss_names
 from sparsetoken.models import DEFAULT, look, names
+from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, Quantity, group
 
 Values = dict[str, Any]
 
-_LONGEST_TEXT = 4000
 _AXES = (*group("problem"), "alpha", "reg")
 _LABELS = {"best": "the best of the three", "training": "training, step by step"}
 _LABELS |= {"fresh": "fresh at every step", "reused": "the same at every step"}
@@ -21,16 +20,6 @@ _DEFAULTS = {"alpha": 2.0, "alpha0": 2.0, "dim": 200, "trials": 4, "steps": 20, 
 _STEP_RATES = {"step_readout": 2.0, "step_bias": 2.0, "step_query": 1.0}
 
 _OF_THE_PAGE = (
-    Quantity(
-        "signal_spread", "spread of strength", "",
-        "Half of the sequences have a signal stronger by this fraction, half a weaker one.",
-        default=0.0, slider=(0.0, 0.9),
-    ),
-    Quantity(
-        "length_spread", "spread of length", "",
-        "Half of the sequences are longer by this fraction, half are shorter.",
-        default=0.0, slider=(0.0, 0.9),
-    ),
     Quantity(
         "alpha_max", "curves up to", "α", "Where the horizontal axis ends.",
         default=20.0, slider=(1.0, 100.0), logarithmic=True,
@@ -77,7 +66,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("quantity", "error", "fpr", "x_axis", "y_axis", "capacity_axis", "plan_model"),
         *("curve", "test_samples", "alpha_max", "features"),
     ),
-    "Problem": (*group("problem"), "signal_spread", "length_spread"),
+    "Problem": group("problem"),
     "Training": ("alpha", "split", "alpha0", "loss", "reg", "steps", "batches"),
     "Learning rates": (*group("two steps"), *_STEP_RATES),
     "Random draws": ("dim", "trials", "random_state"),
@@ -129,12 +118,9 @@ def describe(control: Quantity) -> dict[str, Any]:
     """Return what the page needs to show a control."""
     labels = {name: quantity.axis for name, quantity in (PARAMETERS | MEASURED).items()}
     labels |= {name: look(name).label for name in names()} | _LABELS
-    fields = asdict(control) | {
-        "options": {name: labels.get(name, name) for name in control.options}
-    }
-    if not control.slider:
-        fields |= {"low": None, "high": None}  # JSON has no infinity
-    return fields
+    options = {name: labels.get(name, name) for name in control.options}
+    limits = {} if control.slider else {"low": None, "high": None}  # JSON has no infinity
+    return asdict(control) | {"options": options} | limits
 
 
 def check(control: Quantity, value: Any) -> Any:
@@ -144,8 +130,8 @@ def check(control: Quantity, value: Any) -> Any:
     label = control.label[:1].upper() + control.label[1:]
     if control.slider or control.options:
         return replace(control, name=label).check(value)
-    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
-        raise ValueError(f"{label} must be a text of at most {_LONGEST_TEXT} characters")
+    if not isinstance(value, str):
+        raise ValueError(f"{label} must be a text")
     return value
 
 
@@ -159,18 +145,6 @@ def select(values: Values, *groups: str) -> Values:
     return {name: values[name] for name in group(*groups) if name in values}
 
 
-def make_problem(values: Values) -> Any:
-    """Return the problem of a visitor: a population of two kinds for each quantity that varies."""
-    problem = st.SparseTokenProblem(**select(values, "problem"))
-    varying = spreads(values)
-    return st.Population.spread(problem, n_nodes=2, **varying) if varying else problem
-
-
-def spreads(values: Values) -> dict[str, Any]:
-    """Return the distributions of the quantities that vary; two nodes stand for each."""
-    asked = {"signal": "signal_spread", "n_tokens": "length_spread"}
-    return {
-        name: ("normal", float(values[name]), values[spread] * values[name])
-        for name, spread in asked.items()
-        if values.get(spread) and values[name]
-    }
+def make_problem(values: Values) -> SparseTokenProblem:
+    """Return the problem of a visitor."""
+    return SparseTokenProblem(**select(values, "problem"))

@@ -1,11 +1,11 @@
-"""What a view is: some controls, and what it answers, line by line."""
+"""What a view is: some controls, and what it answers, line by line, in plain words."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from sparsetoken.app.figures import Figure
-from sparsetoken.app.parameters import CONTROLS, GROUPS, Values, check
+from sparsetoken.app.parameters import CONTROLS, GROUPS, Values, check, select
 from sparsetoken.vocabulary import Quantity, check_known
 
 
@@ -21,8 +21,6 @@ class Line(TypedDict, total=False):
     """The numbers behind the picture, by column."""
     python: str
     """A script that computes the same."""
-    command: str
-    """A command line that computes the same, or one point of it."""
     progress: str
     """What is being done; empty at the end."""
     columns: list[str]
@@ -72,3 +70,42 @@ class View:
         if signal > length:
             raise ValueError(f"{signal} signal tokens do not fit into a sequence of {length}")
         return values
+
+
+def script(values: Values, code: str, **more: Any) -> str:
+    """Return a script that makes the problem and then runs code with values filled in.
+
+    The code is a template: ``{signal!r}`` stands for a value, ``{training!r}`` for the rates and
+    the loss.
+    """
+    problem = keywords(select(values, "problem"))
+    training = select(values, "two steps") | {"loss": values["loss"]}
+    head = "import numpy as np\nimport sparsetoken as st\n\n"
+    head += f"problem = st.SparseTokenProblem({problem})\n"
+    return head + code.format(**values, training=training, **more)
+
+
+def keywords(arguments: Values) -> str:
+    """Return values as keyword arguments."""
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+
+
+def per_cent(fraction: float) -> str:
+    """Return a fraction in per cent, to two or three digits, that no line break divides."""
+    value = 100.0 * fraction
+    if 0.0 < value < 1e-3:
+        return "less than 0.001\N{NO-BREAK SPACE}%"
+    digits = f"{value:.3g}" if value < 10 or value > 99 else f"{value:.0f}"
+    return f"{digits}\N{NO-BREAK SPACE}%"
+
+
+def samples(alpha: float, dim: int | None = None) -> str:
+    """Return samples per dimension, and their number where the dimension is known."""
+    number = f"{alpha:.3g}" if alpha < 99.5 else f"{alpha:.0f}"
+    counted = f" (n = {alpha * dim:.0f})" if dim else ""
+    return f"{plural(number, 'sample')} per dimension{counted}"
+
+
+def plural(count: int | str, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if str(count) == "1" else f"{count} {noun}s"

@@ -211,7 +211,6 @@ function show() {
     get("sentence").textContent = complaint || sentence;
     get("facts").replaceChildren(facts(content.facts ?? {}));
     get("python").textContent = content.python;
-    get("command").textContent = content.command || "There is no command for this.";
     get("progress").textContent = progress ? `${progress} …` : "";
     document.body.classList.toggle("working", Boolean(progress) && asking !== null);
     get("pin").hidden = !pins(figures).length;
@@ -295,9 +294,7 @@ function listen() {
             window.Plotly.downloadImage(drawn, { format: format, filename: `sparsetoken-${state.view}${i ? `-${i + 1}` : ""}`, scale: format === "png" ? 2 : 1 })));
     }
     get("link").addEventListener("click", () => copy(get("link"), location.href));
-    for (const button of document.querySelectorAll("[data-copy]")) {
-        button.addEventListener("click", () => copy(button, get(button.dataset.copy).textContent));
-    }
+    get("copy").addEventListener("click", () => copy(get("copy"), get("python").textContent));
     get("explain").addEventListener("click", () => {
         const on = document.body.classList.toggle("explained");
         get("explain").setAttribute("aria-pressed", String(on));

@@ -7,15 +7,13 @@ import numpy as np
 import sparsetoken as st
 from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import CONTROLS, Values, select
-from sparsetoken.app.scripts import keywords
-from sparsetoken.app.view import Line, Send, View
-from sparsetoken.app.views.learning import THREE, crossing, has_optimum, risks
-from sparsetoken.app.words import per_cent
+from sparsetoken.app.view import Line, Send, View, keywords, per_cent
+from sparsetoken.app.views.learning import CLASSIFIERS, crossing, has_optimum, majority, risks
 from sparsetoken.models import DEFAULT, look
 from sparsetoken.planner import read_curve
 from sparsetoken.vocabulary import COLORS, PARAMETERS, group
 
-_CLASSIFIERS = (DEFAULT, *THREE, "optimal")
+_DRAWN = (DEFAULT, *CLASSIFIERS, "optimal")
 _SIZES = np.geomspace(0.1, 1000.0, 33)  # samples per dimension of the first curves
 _FROM_CURVE = """\
 import sparsetoken as st
@@ -24,68 +22,29 @@ from sparsetoken.planner import read_curve
 measured = {{'n_test': {test_samples}}} | read_curve({curve!r})
 print(st.plan.from_curve(**measured, error={error!r}).summary())
 """
-
-
-def arguments(values: Values) -> Values:
-    """Return the arguments of :func:`sparsetoken.plan`."""
-    aim = {"dim": values["features"], "error": values["error"], "model": values["plan_model"]}
-    return select(values, "problem") | aim
+Rows = list[tuple[str, float, float]]
 
 
 def draw(values: Values, send: Send) -> None:
     """Plan from a pasted curve, or by theory: first by the learning curves, then in full."""
     if values["curve"].strip():
         python = _FROM_CURVE.format(**values)
-        options = f"--n-test {values['test_samples']} --error {values['error']}"
-        command = f"sparsetoken plan curve curve.csv {options}"
-        send(Line(python=python, command=command, progress="looking for curves that agree"))
+        send(Line(python=python, progress="looking for curves that agree"))
         table = {"n_test": values["test_samples"]} | read_curve(values["curve"])
         planned = st.plan.from_curve(**table, error=values["error"])
         sentence = f"{planned.answer} {planned.trust}"
         send(Line(figures=[_fan(planned)], sentence=sentence, progress=""))
         return
-    asked = arguments(values)
+    aim = {"dim": values["features"], "error": values["error"], "model": values["plan_model"]}
+    asked = select(values, "problem") | aim
     python = f"import sparsetoken as st\n\nprint(st.plan({keywords(asked)}).summary())\n"
-    options = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in asked.items())
-    send(_first(values) | Line(python=python, command=f"sparsetoken plan {options}"))
-    _plan(values, asked, send)
-
-
-def _first(values: Values) -> Line:
-    """Answer by the learning curves at the usual settings, which takes no time."""
-    usual = {control.name: control.default for control in CONTROLS.values()} | values
-    model, dim, target = values["plan_model"], values["features"], values["error"]
-    shown = [name for name in _CLASSIFIERS if name != "optimal" or has_optimum(usual)]
-    alphas = [float(f"{alpha:.6g}") for alpha in _SIZES]
-    rows = [
-        (name, alpha * dim, float(risk.test_error))
-        for name in shown
-        for alpha, risk in zip(alphas, risks(usual, name, alphas), strict=True)
-    ]
-    wanted = THREE if model == "best" else (model,)
-    curves = ([(n, error) for of, n, error in rows if of == name] for name in wanted)
-    sizes = [size for points in curves if (size := crossing(points, target))]
-    said = "does not reach the target"
-    if sizes:
-        said = f"needs about {min(sizes):.0f} labelled sequences for {per_cent(target)} error"
-    name = "The best classifier" if model == "best" else _called(model)
-    return Line(
-        figures=[_figure(values, rows)],
-        sentence=f"{name} {said} at the usual settings; looking for better ones.",
-        table=fig.by_column(("model", "n_samples", "test_error"), rows),
-        facts={},
-        progress="looking for the number of samples",
-    )
-
-
-def _plan(values: Values, asked: Values, send: Send) -> None:
-    """Plan, then look at the curve and at those of the alternatives."""
+    send(_first(values) | Line(python=python))
     sought = PARAMETERS["n_samples"].label  # the planner says it as one writes it in Python
     plan = st.plan(
         progress=lambda said: send(Line(progress=said.replace("n_samples", sought))), **asked
     )
-    rows: list[tuple[str, float, float]] = []
-    for model in [plan.model, *(model for model in _CLASSIFIERS if model != plan.model)]:
+    rows: Rows = []
+    for model in [plan.model, *(model for model in _DRAWN if model != plan.model)]:
         budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
         drawn = (plan if model == plan.model else st.plan(**budget)).curve
         rows += [(model, n, float(e)) for n, e in zip(drawn.values, drawn.errors, strict=True)]
@@ -94,19 +53,44 @@ def _plan(values: Values, asked: Values, send: Send) -> None:
     send(_picture(values, plan, rows, alternatives) | Line(progress=""))
 
 
-def _picture(values: Values, plan: Any, rows: Any, alternatives: dict[str, float]) -> Line:
+def _first(values: Values) -> Line:
+    """Answer by the learning curves at the usual settings, which takes no time."""
+    usual = {control.name: control.default for control in CONTROLS.values()} | values
+    model, dim, target = values["plan_model"], values["features"], values["error"]
+    shown = [name for name in _DRAWN if name != "optimal" or has_optimum(usual)]
+    alphas = [float(f"{alpha:.6g}") for alpha in _SIZES]
+    rows = [
+        (name, alpha * dim, float(risk.test_error))
+        for name in shown
+        for alpha, risk in zip(alphas, risks(usual, name, alphas), strict=True)
+    ]
+    wanted = CLASSIFIERS if model == "best" else (model,)
+    curves = ([(n, error) for of, n, error in rows if of == name] for name in wanted)
+    sizes = [size for points in curves if (size := crossing(points, target))]
+    said = "does not reach the target"
+    if sizes:
+        said = f"needs about {min(sizes):.0f} labelled sequences for {per_cent(target)} error"
+    name = "The best classifier" if model == "best" else _called(model)
+    return Line(
+        figures=[_figure(values, rows, [])],
+        sentence=f"{name} {said} at the usual settings; looking for better ones.",
+        table=fig.by_column(("model", "n_samples", "test_error"), rows),
+        facts={},
+        progress="looking for the number of samples",
+    )
+
+
+def _picture(values: Values, plan: Any, rows: Rows, alternatives: dict[str, float]) -> Line:
     settings = {
         PARAMETERS[name].axis: value if isinstance(value, str) else f"{value:.4g}"
         for name, value in plan.settings.items()
     }
-    point, error = float(plan.n_samples), float(plan.error)
-    more = [fig.markers("the plan", [point], [error], "star", model=plan.model)]
+    point = [float(plan.n_samples)], [float(plan.error)]
+    more = [fig.markers("the plan", *point, "star", model=plan.model)]
     if "bayes" in alternatives:
-        ends = [n for _, n, _ in rows]
-        floor = alternatives["bayes"]
-        more += [
-            fig.level("Bayes floor", (min(ends), max(ends)), floor, model="bayes", dash="dash")
-        ]
+        ends, floor = [n for _, n, _ in rows], alternatives["bayes"]
+        line = min(ends), max(ends)
+        more.append(fig.level("Bayes floor", line, floor, model="bayes", dash="dash"))
     table = rows + [(model, plan.n_samples, error) for model, error in alternatives.items()]
     return Line(
         figures=[_figure(values, rows, more)],
@@ -116,35 +100,32 @@ def _picture(values: Values, plan: Any, rows: Any, alternatives: dict[str, float
     )
 
 
-def _figure(values: Values, rows: Any, more: list[fig.Trace] | None = None) -> fig.Figure:
-    sizes = [n for _, n, _ in rows]
+def _figure(values: Values, rows: Rows, more: list[fig.Trace]) -> fig.Figure:
+    _, sizes, errors = zip(*rows, strict=True)
     ends = min(sizes), max(sizes)
-    traces = [*fig.model_curves(rows), fig.level("target", ends, values["error"], dash="dot")]
-    traces += [*fig.majority(values, ends)[0], *(more or [])]
-    x = fig.quantity_axis("n_samples", over=sizes)
-    return fig.figure(
-        x, fig.quantity_axis("test_error", over=[error for *_, error in rows]), traces
-    )
+    target = fig.level("target", ends, values["error"], dash="dot")
+    axes = fig.quantity_axis("n_samples", over=sizes), fig.quantity_axis("test_error", over=errors)
+    traces = [*fig.model_curves(rows), target, *majority(values, ends)[0], *more]
+    return fig.figure(*axes, traces)
 
 
 def _fan(planned: Any) -> fig.Figure:
     """Return the learning curves that agree with what was measured."""
     drawn, observed = planned.curve, planned.to_dict()["observed"]
-    x, color = list(map(float, drawn.n_samples)), COLORS[0]
-    low, middle, high = list(drawn.lower), list(drawn.median), list(drawn.upper)
+    x, low, high = (list(map(float, v)) for v in (drawn.n_samples, drawn.lower, drawn.upper))
     names = ("n_samples", "error", "standard_error")
     sizes, errors, bars = ([row[name] for row in observed] for name in names)
+    bare: Any = {"color": f"{COLORS[0]}00", "showlegend": False, "hoverinfo": "skip"}
+    shaded = bare | {"fill": "tonexty", "fillcolor": f"{COLORS[0]}2e"}
     traces = [
-        *fig.band(x, low, high, color),
-        fig.curve("expected error, 80 %", x, middle, color=color),
+        fig.curve("", x, low, **bare),
+        fig.curve("", x, high, **shaded),
+        fig.curve("expected error, 80 %", x, drawn.median, color=COLORS[0]),
         fig.level("target", (x[0], x[-1]), planned.target, dash="dot"),
         fig.markers("measured ± s.e.", sizes, errors, errors=bars),
     ]
-    axes = (
-        fig.quantity_axis("n_samples", over=x),
-        fig.quantity_axis("test_error", over=[*low, *high]),
-    )
-    return fig.figure(*axes, traces)
+    y = fig.quantity_axis("test_error", over=[*low, *high])
+    return fig.figure(fig.quantity_axis("n_samples", over=x), y, traces)
 
 
 def _called(model: str) -> str:
@@ -165,7 +146,7 @@ def _sentence(values: Values, plan: Any, alternatives: dict[str, float]) -> str:
         )
         floor = per_cent(alternatives["bayes"])
         sentence += f"; the same number gives {listed}; no classifier gets below {floor}"
-    return f"{sentence}.{fig.majority(values)[1]}{f' {plan.caution}' if plan.caution else ''}"
+    return f"{sentence}.{majority(values)[1]}{f' {plan.caution}' if plan.caution else ''}"
 
 
 VIEW = View(
