@@ -48,9 +48,11 @@ def draw(values: Values, send: Send) -> None:
         budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
         drawn = (plan if model == plan.model else st.plan(**budget)).curve
         rows += [(model, n, float(e)) for n, e in zip(drawn.values, drawn.errors, strict=True)]
-        send(_picture(values, plan, rows, {}) | Line(progress=f"{look(model).label} is drawn"))
-    alternatives = {name: float(error) for name, error in plan.alternatives.items()}
-    send(_picture(values, plan, rows, alternatives) | Line(progress=""))
+        progress = f"{look(model).label} is drawn"
+        send(_picture(values, plan, rows) | Line(sentence=plan.answer, progress=progress))
+    words = plan.summary().split("\n\n")[0].split("\n")  # the answer, and remarks on it
+    floor = float(plan.alternatives["bayes"])
+    send(_picture(values, plan, rows, floor) | Line(sentence=" ".join(words), progress=""))
 
 
 def _first(values: Values) -> Line:
@@ -70,43 +72,41 @@ def _first(values: Values) -> Line:
     said = "does not reach the target"
     if sizes:
         said = f"needs about {min(sizes):.0f} labelled sequences for {per_cent(target)} error"
-    name = "The best classifier" if model == "best" else _called(model)
+    name = {"best": "the best classifier", "optimal": "the best learner"}.get(model)
+    name = name or look(model).label
+    sentence = f"{name} {said} at the usual settings; looking for better ones."
     return Line(
-        figures=[_figure(values, rows, [])],
-        sentence=f"{name} {said} at the usual settings; looking for better ones.",
+        figures=[_figure(values, rows)],
+        sentence=sentence[:1].upper() + sentence[1:],
         table=fig.by_column(("model", "n_samples", "test_error"), rows),
         facts={},
         progress="looking for the number of samples",
     )
 
 
-def _picture(values: Values, plan: Any, rows: Rows, alternatives: dict[str, float]) -> Line:
+def _picture(values: Values, plan: Any, rows: Rows, floor: float | None = None) -> Line:
     settings = {
         PARAMETERS[name].axis: value if isinstance(value, str) else f"{value:.4g}"
         for name, value in plan.settings.items()
     }
     point = [float(plan.n_samples)], [float(plan.error)]
-    more = [fig.markers("the plan", *point, "star", model=plan.model)]
-    if "bayes" in alternatives:
-        ends, floor = [n for _, n, _ in rows], alternatives["bayes"]
-        line = min(ends), max(ends)
-        more.append(fig.level("Bayes floor", line, floor, model="bayes", dash="dash"))
-    table = rows + [(model, plan.n_samples, error) for model, error in alternatives.items()]
     return Line(
-        figures=[_figure(values, rows, more)],
-        sentence=_sentence(values, plan, alternatives),
+        figures=[
+            _figure(values, rows, floor, fig.markers("the plan", *point, "star", model=plan.model))
+        ],
         facts={"samples": str(plan.n_samples), "classifier": look(plan.model).label} | settings,
-        table=fig.by_column(("model", "n_samples", "test_error"), table),
+        table=fig.by_column(("model", "n_samples", "test_error"), rows),
     )
 
 
-def _figure(values: Values, rows: Rows, more: list[fig.Trace]) -> fig.Figure:
+def _figure(values: Values, rows: Rows, floor: float | None = None, *more: fig.Trace) -> fig.Figure:
     _, sizes, errors = zip(*rows, strict=True)
     ends = min(sizes), max(sizes)
-    target = fig.level("target", ends, values["error"], dash="dot")
+    levels = [fig.level("target", ends, values["error"], dash="dot"), *majority(values, ends)[0]]
+    if floor is not None:
+        levels.append(fig.level("Bayes floor", ends, floor, model="bayes", dash="dash"))
     axes = fig.quantity_axis("n_samples", over=sizes), fig.quantity_axis("test_error", over=errors)
-    traces = [*fig.model_curves(rows), target, *majority(values, ends)[0], *more]
-    return fig.figure(*axes, traces)
+    return fig.figure(*axes, [*fig.model_curves(rows), *levels, *more])
 
 
 def _fan(planned: Any) -> fig.Figure:
@@ -126,27 +126,6 @@ def _fan(planned: Any) -> fig.Figure:
     ]
     y = fig.quantity_axis("test_error", over=[*low, *high])
     return fig.figure(fig.quantity_axis("n_samples", over=x), y, traces)
-
-
-def _called(model: str) -> str:
-    label = "the best learner" if model == "optimal" else look(model).label
-    return label[:1].upper() + label[1:]
-
-
-def _sentence(values: Values, plan: Any, alternatives: dict[str, float]) -> str:
-    sentence = (
-        f"{_called(plan.model)} needs {plan.n_samples} labelled sequences for an error of "
-        f"{per_cent(plan.error)}; no learner does with fewer than {plan.least_samples}"
-    )
-    if alternatives:
-        listed = " and ".join(
-            f"{per_cent(error)} with {look(model).label}"
-            for model, error in alternatives.items()
-            if model not in ("bayes", "optimal")
-        )
-        floor = per_cent(alternatives["bayes"])
-        sentence += f"; the same number gives {listed}; no classifier gets below {floor}"
-    return f"{sentence}.{majority(values)[1]}{f' {plan.caution}' if plan.caution else ''}"
 
 
 VIEW = View(
