@@ -28,12 +28,12 @@ Rows = list[tuple[str, float, float]]
 def draw(values: Values, send: Send) -> None:
     """Plan from a pasted curve, or by theory: first by the learning curves, then in full."""
     if values["curve"].strip():
-        python = _FROM_CURVE.format(**values)
-        send(Line(python=python, progress="looking for curves that agree"))
+        send(Line(progress="looking for curves that agree"))
         table = {"n_test": values["test_samples"]} | read_curve(values["curve"])
         planned = st.plan.from_curve(**table, error=values["error"])
         sentence = f"{planned.answer} {planned.trust}"
-        send(Line(figures=[_fan(planned)], sentence=sentence, progress=""))
+        python = _FROM_CURVE.format(**values)
+        send(Line(figures=[_fan(planned)], sentence=sentence, python=python, progress=""))
         return
     aim = {"dim": values["features"], "error": values["error"], "model": values["plan_model"]}
     asked = select(values, "problem") | aim
