@@ -12,23 +12,15 @@ from sparsetoken.vocabulary import Quantity, check_known
 class Line(TypedDict, total=False):
     """A line of an answer; the page keeps what a later line does not replace."""
 
-    sentence: str
-    """What is shown, in plain words."""
+    sentence: str  # what is shown, in plain words
     figures: list[Figure]
-    facts: dict[str, str]
-    """A few numbers with their names."""
-    table: dict[str, list[Any]]
-    """The numbers behind the picture, by column."""
-    python: str
-    """A script that computes the same."""
-    progress: str
-    """What is being done; empty at the end."""
-    columns: list[str]
-    """Of a visitor's file."""
-    page: str
-    """A report on it."""
-    error: str
-    """Why there is no answer."""
+    facts: dict[str, str]  # a few numbers with their names
+    table: dict[str, list[Any]]  # the numbers behind the picture, by column
+    python: str  # a script that computes the same
+    progress: str  # what is being done; empty at the end
+    columns: list[str]  # of a visitor's file
+    page: str  # a report on it
+    error: str  # why there is no answer
 
 
 Send = Callable[[Line], None]
@@ -40,18 +32,12 @@ class View:
 
     name: str
     title: str
-    question: str
-    """What the view answers."""
-    names: tuple[str, ...]
-    """What a visitor can set: controls, or groups of them."""
-    draw: Callable[[Values, Send], None]
-    """Sends the picture, coarse and fast at first, then refined."""
-    simulate: Callable[[Values, Send], None] | None = None
-    """Does the same and adds points of a simulation."""
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Values that differ from those of the other views."""
-    long: bool = False
-    """Whether it takes so long that pictures go first."""
+    question: str  # that it answers
+    names: tuple[str, ...]  # what a visitor can set: controls, or groups of them
+    draw: Callable[[Values, Send], None]  # sends the picture, coarse and fast at first
+    simulate: Callable[[Values, Send], None] | None = None  # the same, with simulated points
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # that differ from other views'
+    long: bool = False  # whether it takes so long that pictures go first
 
     @property
     def controls(self) -> dict[str, Quantity]:

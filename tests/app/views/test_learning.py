@@ -18,7 +18,6 @@ from app.views.drawing import (
     trace,
 )
 from sparsetoken.app.view import per_cent
-from sparsetoken.app.views.learning import majority
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
@@ -86,6 +85,9 @@ def test_the_majority_is_drawn_where_classes_are_unequal():
     picture = first("learning", {"loss": "square", "positive_rate": 0.01})
     assert trace(picture, "always the larger class")["y"] == [0.01, 0.01]
     assert "Always answering the larger class errs on 1\N{NO-BREAK SPACE}%" in picture["sentence"]
+    other = first("learning", {"loss": "square", "positive_rate": 0.8, "error": 0.1})
+    assert trace(other, "always the larger class")["y"] == pytest.approx([0.2, 0.2])
+    assert "Always answering" not in other["sentence"]  # it misses the target
     assert "always the larger class" not in names(first("learning", {"loss": "square"}))
 
 
@@ -109,14 +111,6 @@ def test_a_simulation_that_is_not_possible_says_so():
         lines("learning", given, simulate=True)
     with pytest.raises(ValueError, match="is not simulated"):
         lines("learning", {"quantity": "training"}, simulate=True)
-
-
-@pytest.mark.parametrize(("rate", "target", "said"), [(0.3, 0.4, True), (0.8, 0.1, False)])
-def test_the_majority_is_said_where_it_meets_the_target(rate, target, said):
-    (line,), sentence = majority({"positive_rate": rate, "error": target}, (1, 2))
-    assert line["y"] == pytest.approx([min(rate, 1 - rate)] * 2)
-    assert bool(sentence) == said
-    assert majority({"positive_rate": 0.5, "error": 0.1}) == ([], "")
 
 
 TRAINING = {"quantity": "training"}

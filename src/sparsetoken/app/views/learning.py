@@ -169,11 +169,14 @@ def _picture(values: Values, alphas: list[float], predicted: Any, full: bool = F
         for alpha, risk in zip(alphas, of_model, strict=True)
     ]
     curves = fig.model_curves(rows)
-    traces = curves + _levels(values, full)
+    ends = _LOWEST, values["alpha_max"]
+    traces = [*curves]
+    if shown.name == "test_error":
+        traces += levels(values, ends, _floor(values) if full else None)
     title = shown.label
     if shown.name == "recall":
         title += f" at {per_cent(values['fpr'])} false positives"
-    x = fig.quantity_axis("alpha", values["features"], ends=(_LOWEST, values["alpha_max"]))
+    x = fig.quantity_axis("alpha", values["features"], ends=ends)
     heights = [height for trace in traces for height in trace["y"]]
     y = fig.axis(title, logarithmic=shown.logarithmic, over=heights)
     return Line(
@@ -183,31 +186,27 @@ def _picture(values: Values, alphas: list[float], predicted: Any, full: bool = F
     )
 
 
-def _levels(values: Values, full: bool) -> list[fig.Trace]:
-    """Return the target, what a constant answer gives, and the least error of any classifier."""
-    if values["quantity"] != "test_error":
-        return []
-    ends = _LOWEST, values["alpha_max"]
-    lines = [fig.level("target", ends, values["error"], dash="dot"), *majority(values, ends)[0]]
-    size = values["n_tokens"] * values["n_signal"]
-    if full and size <= _MOST_FLOOR:
-        n_points = 256 if size > 2000 else 1024
-        floor = float(oracle_error(make_problem(values), "bayes", n_points=n_points))
+def levels(values: Values, ends: tuple[float, float], floor: float | None) -> list[fig.Trace]:
+    """Return the target, the error of answering the larger class, and that of the best rule."""
+    lines = [fig.level("target", ends, values["error"], dash="dot")]
+    if values["positive_rate"] != 0.5:
+        lines.append(fig.level("always the larger class", ends, _majority(values), dash="dash"))
+    if floor is not None:
         lines.append(fig.level("Bayes floor", ends, floor, model="bayes", dash="dash"))
     return lines
 
 
-def majority(values: Values, ends: Iterable[float] = ()) -> tuple[list[fig.Trace], str]:
-    """Return the majority baseline as a line, and a sentence if it meets the target.
+def _majority(values: Values) -> float:
+    return float(min(values["positive_rate"], 1.0 - values["positive_rate"]))
 
-    Both are empty where the classes are equal.
-    """
-    error = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    if error == 0.5:
-        return [], ""
-    sentence = f" Always answering the larger class errs on {per_cent(error)} without any data."
-    line = fig.level("always the larger class", ends, error, dash="dash")
-    return [line], sentence if error <= values["error"] else ""
+
+def _floor(values: Values) -> float | None:
+    """Return the least error of any classifier, if it is quickly computed."""
+    size = values["n_tokens"] * values["n_signal"]
+    n_points = 256 if size > 2000 else 1024
+    if size > _MOST_FLOOR:
+        return None
+    return float(oracle_error(make_problem(values), "bayes", n_points=n_points))
 
 
 def _sentence(values: Values, curves: list[fig.Trace], full: bool) -> str:
@@ -218,7 +217,12 @@ def _sentence(values: Values, curves: list[fig.Trace], full: bool) -> str:
         return f"At {place} the {what} is {', '.join(ends)} and {last}."
     drawn = {trace["meta"]["model"]: trace for trace in curves}
     reached = [_reach(values, name, drawn[name], full) for name in drawn if name in _CALLED]
-    return f"At these settings {'; '.join(reached)}.{majority(values)[1]}"
+    sentence, error = f"At these settings {'; '.join(reached)}.", _majority(values)
+    if error < 0.5 and error <= values["error"]:
+        sentence += (
+            f" Always answering the larger class errs on {per_cent(error)} without any data."
+        )
+    return sentence
 
 
 def _reach(values: Values, model: str, drawn: fig.Trace, full: bool) -> str:
@@ -270,7 +274,7 @@ def _picture_of_steps(values: Values, path: Any) -> Line:
         return fig.curve(name, steps, y, color=color, shape="linear", mode="lines+markers")
 
     x = fig.axis("gradient step", (0.7, end + 0.3))
-    errors = [marked("test error", COLORS[1], error), *majority(values, (1.0, end))[0]]
+    errors = [marked("test error", COLORS[1], error), *levels(values, (1.0, end), None)[1:]]
     names = ("query", COLORS[0]), ("readout", COLORS[3])
     cosines = [marked(*name, y) for name, y in zip(names, series.values(), strict=True)]
     best = error.index(min(error)) + 1

@@ -8,7 +8,7 @@ import sparsetoken as st
 from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import CONTROLS, Values, select
 from sparsetoken.app.view import Line, Send, View, keywords, per_cent
-from sparsetoken.app.views.learning import CLASSIFIERS, crossing, has_optimum, majority, risks
+from sparsetoken.app.views.learning import CLASSIFIERS, crossing, has_optimum, levels, risks
 from sparsetoken.models import DEFAULT, look
 from sparsetoken.planner import read_curve
 from sparsetoken.vocabulary import COLORS, PARAMETERS, group
@@ -102,11 +102,8 @@ def _picture(values: Values, plan: Any, rows: Rows, floor: float | None = None) 
 def _figure(values: Values, rows: Rows, floor: float | None = None, *more: fig.Trace) -> fig.Figure:
     _, sizes, errors = zip(*rows, strict=True)
     ends = min(sizes), max(sizes)
-    levels = [fig.level("target", ends, values["error"], dash="dot"), *majority(values, ends)[0]]
-    if floor is not None:
-        levels.append(fig.level("Bayes floor", ends, floor, model="bayes", dash="dash"))
     axes = fig.quantity_axis("n_samples", over=sizes), fig.quantity_axis("test_error", over=errors)
-    return fig.figure(*axes, [*fig.model_curves(rows), *levels, *more])
+    return fig.figure(*axes, [*fig.model_curves(rows), *levels(values, ends, floor), *more])
 
 
 def _fan(planned: Any) -> fig.Figure:
