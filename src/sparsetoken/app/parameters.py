@@ -43,17 +43,6 @@ _OF_THE_PAGE = (
         "plan_model", "classifier", "", "What the plan is for.",
         default=DEFAULT, options=(DEFAULT, "two-step", "pooled", "vectorized", "best", "optimal"),
     ),
-    Quantity(
-        "curve", "your learning curve", "",
-        "A pasted table whose columns are named as in the example, with errors or with accuracy: "
-        "the plan is then made from these numbers alone. Leave it empty to plan by theory.",
-        default="",
-    ),
-    Quantity(
-        "test_samples", "test samples of the curve", "",
-        "On how many samples each error of the table was measured, unless it has a column n_test.",
-        default=500, whole=True, slider=(10, 100_000), logarithmic=True,
-    ),
     *(
         replace(rate, name=name, default=default, help="The learning rate of every step.")
         for name, default in _STEP_RATES.items()
@@ -64,7 +53,7 @@ _OF_THE_PAGE = (
 GROUPS: dict[str, tuple[str, ...]] = {
     "View": (
         *("quantity", "error", "fpr", "x_axis", "y_axis", "capacity_axis", "plan_model"),
-        *("curve", "test_samples", "alpha_max", "features"),
+        *("alpha_max", "features"),
     ),
     "Problem": group("problem"),
     "Training": ("alpha", "split", "alpha0", "loss", "reg", "steps", "batches"),
@@ -76,8 +65,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
 DEPENDENT: dict[str, tuple[str, str, bool]] = {
     "error": ("quantity", "test_error", True),
     "fpr": ("quantity", "recall", True),
-    "test_samples": ("curve", "", False),
-    **dict.fromkeys(("plan_model", "features", *group("problem")), ("curve", "", True)),
     **dict.fromkeys(("alpha", "steps", "batches", *_STEP_RATES), ("quantity", "training", True)),
     **dict.fromkeys(
         ("alpha_max", "split", "lr_readout", "lr_bias", "lr_query", "dim", "trials"),
@@ -128,11 +115,7 @@ def check(control: Quantity, value: Any) -> Any:
     if value is None and control.default is None:
         return None
     label = control.label[:1].upper() + control.label[1:]
-    if control.slider or control.options:
-        return replace(control, name=label).check(value)
-    if not isinstance(value, str):
-        raise ValueError(f"{label} must be a text")
-    return value
+    return replace(control, name=label).check(value)
 
 
 def slider(name: str) -> tuple[float, float]:

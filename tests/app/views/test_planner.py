@@ -1,15 +1,10 @@
-"""Plans of the page are those of the library, by theory and from a pasted curve."""
-
-import re
-from pathlib import Path
+"""Plans of the page are those of the library."""
 
 import pytest
 
 import sparsetoken as st
 from app.views.drawing import first, lines, merged, names, printed, trace
-from sparsetoken import app
 from sparsetoken.app.views import planner
-from sparsetoken.planner import read_curve
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 PLAN = {"plan_model": "pooled", "error": 0.25, "features": 50}
@@ -69,26 +64,7 @@ def test_the_plan_takes_the_place_of_the_first_answer(monkeypatch):
     assert picture["progress"] == ""
 
 
-def test_a_plan_from_a_pasted_curve():
-    text = "n_samples,error\n50,0.31\n100,0.24\n200,0.17\n400,0.13\n"
-    given = {"curve": text, "test_samples": 1000, "error": 0.1}
-    picture = merged(lines("planner", given))
-    plan = st.plan.from_curve([50, 100, 200, 400], [0.31, 0.24, 0.17, 0.13], n_test=1000, error=0.1)
-    assert plan.answer.rstrip(".") in picture["sentence"]
-    assert trace(picture, "measured ± s.e.")["y"] == [0.31, 0.24, 0.17, 0.13]
-    assert trace(picture, "expected error, 80 %")["y"] == list(plan.curve.median)
-    assert float(plan.n_samples) in printed(picture)
-    with pytest.raises(ValueError, match="numbers"):
-        lines("planner", {"curve": "n_samples,error\n50,many\n"})
-
-
 @pytest.mark.system
 def test_an_impossible_plan_says_why():
     with pytest.raises(ValueError, match=r"error=0\.001 cannot be reached"):
         lines("planner", PLAN | {"error": 0.001})
-
-
-def test_the_example_in_the_empty_field_is_a_curve():
-    page = Path(app.__file__).with_name("static").joinpath("controls.js").read_text()
-    (example,) = re.findall(r'placeholder: "(n_.*)"', page)
-    assert read_curve(example.replace("\\n", "\n"))["sizes"] == [50, 100, 200]

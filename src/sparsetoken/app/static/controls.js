@@ -31,8 +31,7 @@ function toValue(control, place) {
 // The value that a text stands for, or undefined if it stands for none.
 export function parse(control, text) {
     if (!control.slider) {
-        const options = Object.keys(control.options);
-        return !options.length || options.includes(text) ? text : undefined;
+        return Object.hasOwn(control.options, text) ? text : undefined;
     }
     if (text.trim() === "") {
         return control.default === null ? null : undefined;
@@ -58,7 +57,7 @@ export function build(parent, spec, changed) {
         const group = make("details", { className: "group", open: true }, make("summary", {}, heading));
         for (const name of names) {
             const control = spec.controls[name];
-            const [element, set] = (control.slider ? number : field)(control, changed);
+            const [element, set] = (control.slider ? number : choice)(control, changed);
             element.append(make("p", { className: "help", id: `help-${name}` }, control.help));
             element.dataset.name = name;
             element.title = control.help;
@@ -70,19 +69,13 @@ export function build(parent, spec, changed) {
     return setters;
 }
 
-// A choice among options, or some lines of text.
-function field(control, changed) {
+function choice(control, changed) {
     const { name } = control;
     const choices = Object.entries(control.options).map(([value, text]) => make("option", { value }, text));
-    const element = choices.length ? make("select", { id: `choice-${name}` }, ...choices) : make("textarea", {
-        id: `lines-${name}`, rows: 6, spellcheck: false, maxLength: 4000,
-        placeholder: "n_samples,error\n50,0.31\n100,0.24\n200,0.17",
-    });
-    element.setAttribute("aria-describedby", `help-${name}`);
+    const element = make("select", { id: `choice-${name}`, "aria-describedby": `help-${name}` }, ...choices);
     element.addEventListener("input", () => changed(name, element.value));
     const label = make("label", { htmlFor: element.id, className: "label" }, capital(control.label));
-    const className = choices.length ? "control line" : "control";
-    return [make("div", { className }, label, element), (value) => { element.value = value; }];
+    return [make("div", { className: "control line" }, label, element), (value) => { element.value = value; }];
 }
 
 function number(fixed, changed) {

@@ -27,7 +27,7 @@ let asking = null; // the request under way
 function current(values = state.values) {
     const { controls, defaults } = spec.views[state.view];
     const pairs = controls.map((name) => [name, values[name] ?? defaults[name] ?? null]);
-    return Object.fromEntries(pairs.filter(([, value]) => value !== null && value !== ""));
+    return Object.fromEntries(pairs.filter(([, value]) => value !== null));
 }
 
 function defaults() {

@@ -10,31 +10,15 @@ from sparsetoken.app.parameters import CONTROLS, Values, select
 from sparsetoken.app.view import Line, Send, View, keywords, per_cent
 from sparsetoken.app.views.learning import CLASSIFIERS, crossing, has_optimum, levels, risks
 from sparsetoken.models import DEFAULT, look
-from sparsetoken.planner import read_curve
-from sparsetoken.vocabulary import COLORS, PARAMETERS, group
+from sparsetoken.vocabulary import PARAMETERS, group
 
 _DRAWN = (DEFAULT, *CLASSIFIERS, "optimal")
 _SIZES = np.geomspace(0.1, 1000.0, 33)  # samples per dimension of the first curves
-_FROM_CURVE = """\
-import sparsetoken as st
-from sparsetoken.planner import read_curve
-
-measured = {{'n_test': {test_samples}}} | read_curve({curve!r})
-print(st.plan.from_curve(**measured, error={error!r}).summary())
-"""
 Rows = list[tuple[str, float, float]]
 
 
 def draw(values: Values, send: Send) -> None:
-    """Plan from a pasted curve, or by theory: first by the learning curves, then in full."""
-    if values["curve"].strip():
-        send(Line(progress="looking for curves that agree"))
-        table = {"n_test": values["test_samples"]} | read_curve(values["curve"])
-        planned = st.plan.from_curve(**table, error=values["error"])
-        sentence = f"{planned.answer} {planned.trust}"
-        python = _FROM_CURVE.format(**values)
-        send(Line(figures=[_fan(planned)], sentence=sentence, python=python, progress=""))
-        return
+    """Answer by the learning curves, then plan in full."""
     aim = {"dim": values["features"], "error": values["error"], "model": values["plan_model"]}
     asked = select(values, "problem") | aim
     python = f"import sparsetoken as st\n\nprint(st.plan({keywords(asked)}).summary())\n"
@@ -106,30 +90,11 @@ def _figure(values: Values, rows: Rows, floor: float | None = None, *more: fig.T
     return fig.figure(*axes, [*fig.model_curves(rows), *levels(values, ends, floor), *more])
 
 
-def _fan(planned: Any) -> fig.Figure:
-    """Return the learning curves that agree with what was measured."""
-    drawn, observed = planned.curve, planned.to_dict()["observed"]
-    x, low, high = (list(map(float, v)) for v in (drawn.n_samples, drawn.lower, drawn.upper))
-    names = ("n_samples", "error", "standard_error")
-    sizes, errors, bars = ([row[name] for row in observed] for name in names)
-    bare: Any = {"color": f"{COLORS[0]}00", "showlegend": False, "hoverinfo": "skip"}
-    shaded = bare | {"fill": "tonexty", "fillcolor": f"{COLORS[0]}2e"}
-    traces = [
-        fig.curve("", x, low, **bare),
-        fig.curve("", x, high, **shaded),
-        fig.curve("expected error, 80 %", x, drawn.median, color=COLORS[0]),
-        fig.level("target", (x[0], x[-1]), planned.target, dash="dot"),
-        fig.markers("measured ± s.e.", sizes, errors, errors=bars),
-    ]
-    y = fig.quantity_axis("test_error", over=[*low, *high])
-    return fig.figure(fig.quantity_axis("n_samples", over=x), y, traces)
-
-
 VIEW = View(
     "planner",
     "Planner",
     "How many labelled sequences do I need?",
-    ("error", "plan_model", "curve", "test_samples", "features", *group("problem")),
+    ("error", "plan_model", "features", *group("problem")),
     draw,
     defaults={"features": 384},
     long=True,
