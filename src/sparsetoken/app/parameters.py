@@ -20,29 +20,19 @@ _DEFAULTS = {"alpha": 2.0, "alpha0": 2.0, "dim": 200, "trials": 4, "steps": 20, 
 _STEP_RATES = {"step_readout": 2.0, "step_bias": 2.0, "step_query": 1.0}
 
 _OF_THE_PAGE = (
-    Quantity(
-        "alpha_max", "curves up to", "α", "Where the horizontal axis ends.",
-        default=20.0, slider=(1.0, 100.0), logarithmic=True,
-    ),
-    Quantity(
-        "features", "features per token", "d",
-        "Dimension of your tokens: the page then shows numbers of samples n beside α.",
-        whole=True, slider=(10, 5000), logarithmic=True,
-    ),
-    Quantity(
-        "quantity", "shown", "", "What the curves show.",
-        default="test_error", options=("test_error", "train_loss", "auc", "recall", "training"),
-    ),
+    Quantity("alpha_max", "curves up to", "α", "Where the horizontal axis ends.", default=20.0,
+             slider=(1.0, 100.0), logarithmic=True),
+    Quantity("features", "features per token", "d",
+             "Dimension of your tokens: the page then shows numbers of samples n beside α.",
+             whole=True, slider=(10, 5000), logarithmic=True),
+    Quantity("quantity", "shown", "", "What the curves show.", default="test_error",
+             options=("test_error", "train_loss", "auc", "recall", "training")),
     Quantity("x_axis", "across", "", "Horizontal axis.", default="signal", options=_AXES),
     Quantity("y_axis", "up", "", "Vertical axis.", default="alpha", options=_AXES),
-    Quantity(
-        "capacity_axis", "against", "", "Horizontal axis.",
-        default="signal", options=group("problem"),
-    ),
-    Quantity(
-        "plan_model", "classifier", "", "What the plan is for.",
-        default=DEFAULT, options=(DEFAULT, "two-step", "pooled", "vectorized", "best", "optimal"),
-    ),
+    Quantity("capacity_axis", "against", "", "Horizontal axis.", default="signal",
+             options=group("problem")),
+    Quantity("plan_model", "classifier", "", "What the plan is for.", default=DEFAULT,
+             options=(DEFAULT, "two-step", "pooled", "vectorized", "best", "optimal")),
     *(
         replace(rate, name=name, default=default, help="The learning rate of every step.")
         for name, default in _STEP_RATES.items()

@@ -81,10 +81,11 @@ def plan(
     if population is not None:
         asked = _of_population(asked, population)
     else:
-        missing = [_dashed(name) for name in _SOUGHT if name not in asked]
+        sought = {name: PARAMETERS[name].option for name in _SOUGHT}
+        missing = [flag for name, flag in sought.items() if name not in asked]
         if len(missing) != 1:
             raise ValueError(
-                f"leave out exactly one of {', '.join(map(_dashed, _SOUGHT))}; left out: "
+                f"leave out exactly one of {', '.join(sought.values())}; left out: "
                 f"{', '.join(missing) or 'none'}"
             )
     _show(lambda progress: st.plan(**asked, progress=progress), shown, population)
@@ -236,12 +237,9 @@ def _of_population(asked: dict[str, Any], file: Path) -> dict[str, Any]:
 
     for name in ("n_tokens", "n_signal", "signal", "n_kinds"):
         if name in asked:
-            raise ValueError(f"{_dashed(name)} must be left out: each kind has its own")
+            flag = PARAMETERS[name].option
+            raise ValueError(f"{flag} must be left out: each kind has its own")
     rate = asked.pop("positive_rate", PARAMETERS["positive_rate"].default)
     problem = Population.from_tables(**read_population(file), positive_rate=rate)
     sizes = dict.fromkeys(("n_samples", "dim", "error"))
     return sizes | asked | {"problem": problem.plain()}
-
-
-def _dashed(name: str) -> str:
-    return PARAMETERS[name].option

@@ -161,10 +161,6 @@ def _sentence(values: Values, now: Any) -> str:
     return f"{result}; more samples, or a bias step that fits the positive rate, would help."
 
 
-VIEW = View(
-    "alignment",
-    "Alignment",
-    "What do two gradient steps teach the query, and which tokens does it look at?",
-    ("features", "Problem", "alpha0", "loss", *group("two steps"), "dim", "random_state"),
-    draw,
-)
+_QUESTION = "What do two gradient steps teach the query, and which tokens does it look at?"
+_CONTROLS = ("features", "Problem", "alpha0", "loss", *group("two steps"), "dim", "random_state")
+VIEW = View("alignment", "Alignment", _QUESTION, _CONTROLS, draw)

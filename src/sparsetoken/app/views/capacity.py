@@ -78,10 +78,6 @@ def _picture(values: Values, rows: list[tuple[str, float, Any]]) -> Line:
     )
 
 
-VIEW = View(
-    "capacity",
-    "Capacity",
-    "How many samples can each classifier fit perfectly?",
-    ("capacity_axis", "features", "Problem", "alpha0", "loss", *group("two steps")),
-    draw,
-)
+_QUESTION = "How many samples can each classifier fit perfectly?"
+_CONTROLS = ("capacity_axis", "features", "Problem", "alpha0", "loss", *group("two steps"))
+VIEW = View("capacity", "Capacity", _QUESTION, _CONTROLS, draw)

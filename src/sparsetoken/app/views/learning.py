@@ -296,14 +296,8 @@ def _picture_of_steps(values: Values, path: Any) -> Line:
     )
 
 
-VIEW = View(
-    "learning",
-    "Learning curves",
-    "How fast does each classifier learn?",
-    (
-        *("quantity", "error", "fpr", "alpha_max", "features", "Problem"),
-        *("alpha", "split", "loss", "reg", "steps", "batches", "Learning rates", "dim", "trials"),
-    ),
-    draw,
-    simulate,
-)
+_QUESTION = "How fast does each classifier learn?"
+_CONTROLS: tuple[str, ...] = ("quantity", "error", "fpr", "alpha_max", "features", "Problem")
+_CONTROLS += ("alpha", "split", "loss", "reg", "steps", "batches", "Learning rates")
+_CONTROLS += ("dim", "trials")
+VIEW = View("learning", "Learning curves", _QUESTION, _CONTROLS, draw, simulate)

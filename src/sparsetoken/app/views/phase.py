@@ -189,13 +189,6 @@ def _sentence(values: Values, pairs_at: Places, now: str) -> str:
     )
 
 
-VIEW = View(
-    "phase",
-    "Phase diagram",
-    "Where does attention beat pooling?",
-    (
-        *("x_axis", "y_axis", "error", "features", "Problem", "alpha", "split", "loss", "reg"),
-        *group("two steps"),
-    ),
-    draw,
-)
+_CONTROLS: tuple[str, ...] = ("x_axis", "y_axis", "error", "features", "Problem", "alpha")
+_CONTROLS += ("split", "loss", "reg", *group("two steps"))
+VIEW = View("phase", "Phase diagram", "Where does attention beat pooling?", _CONTROLS, draw)

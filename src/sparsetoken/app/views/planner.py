@@ -10,7 +10,7 @@ from sparsetoken.app.parameters import CONTROLS, Values, select
 from sparsetoken.app.view import Line, Send, View, keywords, per_cent
 from sparsetoken.app.views.learning import CLASSIFIERS, crossing, has_optimum, levels, risks
 from sparsetoken.models import DEFAULT, look
-from sparsetoken.vocabulary import PARAMETERS, group
+from sparsetoken.vocabulary import PARAMETERS
 
 _DRAWN = (DEFAULT, *CLASSIFIERS, "optimal")
 _SIZES = np.geomspace(0.1, 1000.0, 33)  # samples per dimension of the first curves
@@ -90,12 +90,7 @@ def _figure(values: Values, rows: Rows, floor: float | None = None, *more: fig.T
     return fig.figure(*axes, [*fig.model_curves(rows), *levels(values, ends, floor), *more])
 
 
-VIEW = View(
-    "planner",
-    "Planner",
-    "How many labelled sequences do I need?",
-    ("error", "plan_model", "features", *group("problem")),
-    draw,
-    defaults={"features": 384},
-    long=True,
-)
+_QUESTION = "How many labelled sequences do I need?"
+_CONTROLS = ("error", "plan_model", "features", "Problem")
+_DEFAULTS = {"features": 384}
+VIEW = View("planner", "Planner", _QUESTION, _CONTROLS, draw, defaults=_DEFAULTS, long=True)
