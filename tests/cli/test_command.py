@@ -45,10 +45,11 @@ def test_help_loads_no_numerics():
 
 
 def test_lists_and_the_size_of_a_test_set_load_no_numerics():
-    figures, quantities, size = light("figure", "theory", "plan test-size --value 0.8 --width 0.1")
-    assert "learning-curves" in figures
+    size = "plan test-size --metric auc --value 0.85 --null 0.75"
+    figures, quantities, tested = light("figure", "theory", size)
+    assert "lengths and samples at which learning is impossible" in figures
     assert "required_signal" in quantities
-    assert "0.8" in size
+    assert "tells an AUC of 0.85 from 0.75 with 90 % power" in tested
 
 
 @pytest.mark.parametrize(
