@@ -10,9 +10,10 @@ import numpy as np
 from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import Values, make_problem
 from sparsetoken.app.view import Line, Send, View, keywords, per_cent, plural, samples, script
+from sparsetoken.experiments import compute, make_cell
 from sparsetoken.models import get, look
 from sparsetoken.theory import optimal, oracle_error, training
-from sparsetoken.vocabulary import COLORS, MEASURED
+from sparsetoken.vocabulary import COLORS, MEASURED, PARAMETERS
 
 CLASSIFIERS = ("two-step", "pooled", "vectorized")
 _CALLED = {"two-step": "attention", "pooled": "pooling", "optimal": "the best learner"}
@@ -58,17 +59,14 @@ def risks(values: Values, model: str, alphas: list[float], fine: bool = False) -
     problem = make_problem(values)
     if model == "optimal":
         return optimal(problem, alphas, n_points=_OPTIMUM_POINTS)  # all from one table
-    more = {"n_points": _points(values, fine)} if model == "two-step" else {}
-    return get(model).theory(problem, alphas, _settings(values, model) | more)
+    known = values | ({"n_points": _points(values, fine)} if model == "two-step" else {})
+    settings = {name: known[name] for name in get(model).settings if name in known}
+    return get(model).theory(problem, alphas, settings)
 
 
 def _points(values: Values, fine: bool) -> int:
     """Return how many points the law of the attention features gets: fewer for long sequences."""
     return 256 if not fine else 4096 if values["n_tokens"] <= 128 else 1024
-
-
-def _settings(values: Values, model: str) -> Values:
-    return {name: values[name] for name in get(model).settings if name in values}
 
 
 def _value(risk: Any, values: Values) -> float:
@@ -92,8 +90,12 @@ def simulate(values: Values, send: Send) -> None:
         send(line | Line(progress=f"0 of {len(places)} points"))
         (drawn,) = line["figures"]
     points: dict[str, list[tuple[float, float, float]]] = {}
+    known = {name: value for name, value in values.items() if name in PARAMETERS}
     for done, (model, alpha) in enumerate(places, 1):
-        points.setdefault(model, []).append((alpha, *_train(values, model, alpha)))
+        case = known | {"model": model, "alpha": alpha}
+        cell: Any = make_cell("simulation", values["quantity"], case)
+        (mean,) = compute(cell).values()
+        points.setdefault(model, []).append((alpha, float(mean), mean.uncertainty))
         progress = f"{done} of {len(places)} points" if done < len(places) else ""
         simulated = []
         for name, of_model in points.items():
@@ -101,17 +103,6 @@ def simulate(values: Values, send: Send) -> None:
             label = f"{look(name).label}, simulated"
             simulated.append(fig.markers(label, x, y, model=name, errors=errors))
         send(Line(figures=[drawn | {"data": [*drawn["data"], *simulated]}], progress=progress))
-
-
-def _train(values: Values, model: str, alpha: float) -> tuple[float, float]:
-    """Return the mean over some trials, and its standard error."""
-    problem, settings, dim = make_problem(values), _settings(values, model), values["dim"]
-    rng = np.random.default_rng(0)
-    trials = [
-        _value(get(model).trial(problem, alpha, dim, settings, rng), values)
-        for _ in range(values["trials"])
-    ]
-    return float(np.mean(trials)), float(np.std(trials, ddof=1) / math.sqrt(len(trials)))
 
 
 def _places(values: Values) -> list[tuple[str, float]]:
