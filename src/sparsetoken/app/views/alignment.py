@@ -33,7 +33,7 @@ print(np.round(weights[:, 0], 4))
 """
 
 
-def align(values: Values, **changes: Any) -> Any:
+def _align(values: Values, **changes: Any) -> Any:
     """Return the alignment at the values, some of them changed."""
     case = values | changes
     return alignment(make_problem(case), alpha=case["alpha0"], **_training(case))
@@ -45,15 +45,15 @@ def _training(values: Values) -> Values:
 
 def draw(values: Values, send: Send) -> None:
     """Draw the cosine against samples, and over positive rate and bias step, and two sequences."""
-    now, tokens = align(values), _tokens(values)
+    now, tokens = _align(values), _tokens(values)
     grid = [float(f"{a:.6g}") for a in np.geomspace(*slider("alpha0"), _LINE)]
     rates = np.linspace(*slider("positive_rate"), _SIZE[0]).tolist()
     steps = np.linspace(*_BIAS_RATES, _SIZE[1]).tolist()
     facts = {MEASURED[name].axis: f"{getattr(now, name) + 0.0:.4g}" for name in _FACTS}
     for stride in _STRIDES:
         alphas, columns, rows = grid[::stride], rates[::stride], steps[::stride]
-        cosines = [align(values, alpha0=alpha).cosine for alpha in alphas]
-        z = [[align(values, positive_rate=r, lr_bias=s).cosine for r in columns] for s in rows]
+        cosines = [_align(values, alpha0=alpha).cosine for alpha in alphas]
+        z = [[_align(values, positive_rate=r, lr_bias=s).cosine for r in columns] for s in rows]
         curves = _against_samples(values, alphas, cosines)
         send(
             Line(

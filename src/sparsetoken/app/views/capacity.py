@@ -4,12 +4,11 @@ from functools import lru_cache
 from typing import Any
 
 from sparsetoken.app import figures as fig
-from sparsetoken.app.parameters import Values, make_problem
+from sparsetoken.app.parameters import Values
 from sparsetoken.app.view import Line, Send, View, samples, script
-from sparsetoken.app.views.alignment import align
 from sparsetoken.app.views.learning import CLASSIFIERS
 from sparsetoken.app.views.phase import along
-from sparsetoken.theory import capacity
+from sparsetoken.experiments import compute, make_cell
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, group
 
 _HIGHEST = 1000.0  # of what is shown
@@ -21,16 +20,15 @@ print("attention", st.theory.capacity(
 for model in {linear!r}:
     print(model, st.theory.capacity(problem, model))
 """
-_capacity = lru_cache(maxsize=4096)(capacity)  # a move of what only attention knows changes little
+_compute = lru_cache(maxsize=4096)(compute)  # a move of what only attention knows changes little
 
 
 def _capacity_at(values: Values, model: str, fine: bool) -> Any:
     """Return the capacity of a model, or None if it is too high to be computed well."""
-    attention = {}
-    if model == "two-step":
-        query, model, n_points = align(values), "attention", _points(values, fine)
-        attention = {"cosine": query.cosine, "sharpness": query.sharpness, "n_points": n_points}
-    most = _capacity(make_problem(values), model, **attention)
+    known = {name: value for name, value in values.items() if name in PARAMETERS}
+    case = known | {"model": model, "n_points": _points(values, fine)}
+    cell: Any = make_cell("theory", "capacity", case)
+    most = _compute(cell)["capacity"]
     # A strong signal leaves almost nothing to go wrong: the number is then not known well.
     sure = most.converged and most.uncertainty < 0.3 * most and most <= _HIGHEST
     return most if sure else None
