@@ -70,14 +70,6 @@ def test_a_curve_for_each_model_without_what_is_not_known():
     assert figures.color_of("optimal") == figures.INK  # black would vanish in the dark
 
 
-@pytest.mark.parametrize(("rate", "target", "said"), [(0.3, 0.4, True), (0.8, 0.1, False)])
-def test_the_majority_is_said_where_it_meets_the_target(rate, target, said):
-    (line,), sentence = figures.majority({"positive_rate": rate, "error": target}, (1, 2))
-    assert line["y"] == pytest.approx([min(rate, 1 - rate)] * 2)
-    assert bool(sentence) == said
-    assert figures.majority({"positive_rate": 0.5}) == ([], "")
-
-
 def test_marks_lie_across():
     shape, label = figures.mark("now", x=100.0, log=True)
     assert (shape["x0"], shape["x1"], shape["yref"]) == (100.0, 100.0, "y domain")

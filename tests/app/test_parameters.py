@@ -20,7 +20,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceW
         ("signal", None, "Signal strength must be a finite number"),
         ("signal", math.nan, "Signal strength"),
         ("loss", "zero", "Loss must be one of 'logistic', 'square', 'hinge', got 'zero'"),
-        ("curve", "x" * 5000, "Your learning curve must be a text"),
         ("features", 3, "Features per token"),
     ],
 )

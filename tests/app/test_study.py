@@ -50,6 +50,7 @@ def quick(monkeypatch):
             super().__init__(n_trees=5, cv=2, refine_steps=3, random_state=random_state)
 
     monkeypatch.setattr("sparsetoken.estimators.SparseTokenClassifier", Quick)
+    monkeypatch.setattr(study, "_EFFORT", 0.1)
 
 
 def test_a_study(tmp_path, quick):

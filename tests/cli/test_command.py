@@ -1,8 +1,10 @@
 """The command itself: help, completion, warnings."""
 
 import os
+import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -43,10 +45,11 @@ def test_help_loads_no_numerics():
 
 
 def test_lists_and_the_size_of_a_test_set_load_no_numerics():
-    figures, quantities, size = light("figure", "theory", "plan test-size --value 0.8 --width 0.1")
-    assert "learning-curves" in figures
+    size = "plan test-size --metric auc --value 0.85 --null 0.75"
+    figures, quantities, tested = light("figure", "theory", size)
+    assert "lengths and samples at which learning is impossible" in figures
     assert "required_signal" in quantities
-    assert "0.8" in size
+    assert "tells an AUC of 0.85 from 0.75 with 90 % power" in tested
 
 
 @pytest.mark.parametrize(
@@ -73,3 +76,18 @@ def test_warnings_are_one_line(run, monkeypatch):
 
     monkeypatch.setattr(command, "app", warn)
     assert run() == (0, "", "sparsetoken: mind the gap\n")
+
+
+def test_a_port_in_use_is_one_line(refused):
+    threads = threading.active_count()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused(("serve", "--no-browser", "--port", port), 1, port)
+    assert threading.active_count() == threads
+
+
+def test_without_the_extra_the_command_says_what_to_install(run, monkeypatch):
+    monkeypatch.delitem(sys.modules, "sparsetoken.app.server", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    hint = "sparsetoken: the explorer needs uvicorn: pip install 'sparsetoken[app]'\n"
+    assert run("serve") == (1, "", hint)

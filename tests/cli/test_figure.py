@@ -2,12 +2,6 @@
 
 import json
 
-from cli.light import light
-
-
-def test_the_list_needs_no_numerics():
-    assert "lengths and samples at which learning is impossible" in light("figure")[0]
-
 
 def test_figure_lists_and_draws(refused, run, tmp_path):
     code, out, _ = run("figure")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from cli.light import light
 
 POOLED = ("plan", "--dim", "50", "--n-tokens", "4", "--n-signal", "2", "--signal", "3")
 
@@ -177,9 +176,3 @@ def test_an_unreachable_target_is_json_too(run):
 
 def test_a_curve_that_is_not_there(refused):
     refused(("plan", "curve", "x.csv", "--error", "0.1"), 1, "x.csv: No such file")
-
-
-@pytest.mark.system
-def test_the_size_of_a_test_set_takes_no_numerics():
-    (out,) = light("plan test-size --metric auc --value 0.85 --null 0.75")
-    assert "tells an AUC of 0.85 from 0.75 with 90 % power" in out

@@ -37,6 +37,8 @@ def test_a_training_sequence_among_new_ones_is_left_out():
     )  # the model itself is judged, not refits to this file
     assert "1 of 81 sequences were used for training and are left out" in evidence.how
     assert sum(evidence.classes.values()) == 80
+    turned = gather(CLF, mixed[::-1], labels[::-1], plan=False)  # names count those left out too
+    assert {int(one.name) for one in turned.right} == {80 - int(one.name) for one in alone.right}
     mostly_seen = np.concatenate([NEW[:12], X])
     evidence = gather(CLF, mostly_seen, np.append(NEW_Y[:12], Y), plan=False)
     assert "120 of these 132" in evidence.how

@@ -2,13 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from sparsetoken.app.parameters import Values
-from sparsetoken.app.words import per_cent
 from sparsetoken.models import look
 from sparsetoken.vocabulary import quantity
 
@@ -95,6 +91,23 @@ def curve(
     return trace | {"line": line} | ({"meta": {"model": model}} if model and solid else {}) | looks
 
 
+def model_curves(rows: Iterable[Sequence[Any]]) -> list[Trace]:
+    """Return a curve for each model of rows that begin with model, x and y, unless y is None."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for model, x, y, *_ in rows:
+        if y is not None:
+            points.setdefault(model, []).append((float(x), float(y)))
+    return [
+        curve(look(model).label, *zip(*pairs, strict=True), model=model)
+        for model, pairs in points.items()
+    ]
+
+
+def level(name: str, ends: Iterable[float], height: float, **looks: Any) -> Trace:
+    """Return a horizontal line between the ends of an axis."""
+    return curve(name, ends, [height] * 2, shape="linear", **looks)
+
+
 def markers(
     name: str,
     x: list[float],
@@ -114,50 +127,10 @@ def markers(
     return trace | ({"error_y": bars} if errors else {}) | {"showlegend": symbol != "x"}
 
 
-def band(x: list[float], low: list[float], high: list[float], color: str) -> list[Trace]:
-    """Return what lies between two lines, shaded."""
-    edge = {"mode": "lines", "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
-    low_edge, high_edge = ({"type": "scatter", "x": x, "y": y} | edge for y in (low, high))
-    return [low_edge, high_edge | {"fill": "tonexty", "fillcolor": f"{color}2e"}]
-
-
 def color_of(model: str | None, otherwise: str = SOFT) -> str:
     """Return the color of a model; black is the color of text."""
     color = look(model).color if model else otherwise
     return INK if color == "#000000" else color
-
-
-def model_curves(rows: Iterable[tuple[Any, ...]]) -> list[Trace]:
-    """Return a curve for each model of rows that begin with model, x and y.
-
-    Rows whose y is None are left out.
-    """
-    points: dict[str, list[tuple[float, float]]] = {}
-    for model, x, y, *_ in rows:
-        points.setdefault(model, []).extend([] if y is None else [(float(x), float(y))])
-    return [
-        curve(look(model).label, *zip(*pairs, strict=True), model=model)
-        for model, pairs in points.items()
-        if pairs
-    ]
-
-
-def level(name: str, ends: Iterable[float], height: float, **looks: Any) -> Trace:
-    """Return a horizontal line between the ends of an axis."""
-    return curve(name, ends, [height] * 2, shape="linear", **looks)
-
-
-def majority(values: Values, ends: Iterable[float] = ()) -> tuple[list[Trace], str]:
-    """Return the majority baseline as a line, and a sentence if it meets the target.
-
-    Both are empty where the classes are equal.
-    """
-    error = min(values["positive_rate"], 1.0 - values["positive_rate"])
-    if error == 0.5:
-        return [], ""
-    sentence = f" Always answering the larger class errs on {per_cent(error)} without any data."
-    line = level("always the larger class", ends, error, dash="dash")
-    return [line], sentence if error <= values.get("error", 0.0) else ""
 
 
 def mark(text: str, x: float | None = None, y: float | None = None, log: bool = False) -> Any:
@@ -181,13 +154,9 @@ def heatmap(
     low, high = (f"rgb{tuple(channels)}" for channels in ends)  # as light on a dark page
     bar: dict[str, Any] = {"title": {"text": title, "side": "right"}, "thickness": 12}
     bar |= {"tickvals": list(ticks.values()), "ticktext": list(ticks), "outlinewidth": 0}
-    scale = {
-        "zmin": -1,
-        "zmax": 1,
-        "colorscale": [[0, low], [0.5, "rgb(244, 244, 242)"], [1, high]],
-    }
+    colors = {"colorscale": [[0, low], [0.5, "rgb(244, 244, 242)"], [1, high]], "colorbar": bar}
     trace = {"type": "heatmap", "x": x, "y": y, "z": z, "zsmooth": "best", "hoverongaps": False}
-    return trace | scale | {"colorbar": bar} | looks
+    return trace | {"zmin": -1, "zmax": 1} | colors | looks
 
 
 def edge(x: list[float], y: list[float], z: Any, at: float) -> Trace:
@@ -198,21 +167,6 @@ def edge(x: list[float], y: list[float], z: Any, at: float) -> Trace:
     return {"type": "contour", "x": x, "y": y, "z": z, "line": line} | looks
 
 
-def token_bars(
-    title: str, weights: Any, kinds: Mapping[str, tuple[str, Any]], top: float
-) -> Figure:
-    """Return the weights of a sequence's tokens as bars: each kind has a color and a mask."""
-    bars = [
-        {"type": "bar", "name": name, "width": 0.85, "marker": {"color": color}}
-        | {"x": np.flatnonzero(mask).tolist(), "y": weights[mask].tolist()}
-        for name, (color, mask) in kinds.items()
-        if mask.any()
-    ]
-    x = axis(title, (-0.6, weights.size - 0.4)) | ({"dtick": 1} if weights.size <= 10 else {})
-    before = mark("before: all alike", y=1.0 / weights.size)
-    return figure(x, axis("attention weight", (0.0, top)), bars, [before])
-
-
-def by_column(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+def by_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
     """Return rows of numbers as a table."""
-    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

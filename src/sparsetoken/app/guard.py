@@ -36,8 +36,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            return await self._app(scope, receive, send)
         most, seen = self._large.get(scope["path"], self._most_bytes), 0
 
         async def limited() -> Message:  # a body may be longer than it says, or say nothing

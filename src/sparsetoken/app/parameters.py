@@ -1,16 +1,15 @@
-"""What a visitor can set: quantities of the vocabulary, a few of the page, and typed values."""
+"""What a visitor can set: quantities of the vocabulary, and a few of the page."""
 
 from dataclasses import asdict, replace
 from typing import Any
 
-import sparsetoken as st
 from sparsetoken.losses import loss_names
 from sparsetoken.models import DEFAULT, look, names
+from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, Quantity, group
 
 Values = dict[str, Any]
 
-_LONGEST_TEXT = 4000
 _AXES = (*group("problem"), "alpha", "reg")
 _LABELS = {"best": "the best of the three", "training": "training, step by step"}
 _LABELS |= {"fresh": "fresh at every step", "reused": "the same at every step"}
@@ -21,50 +20,19 @@ _DEFAULTS = {"alpha": 2.0, "alpha0": 2.0, "dim": 200, "trials": 4, "steps": 20, 
 _STEP_RATES = {"step_readout": 2.0, "step_bias": 2.0, "step_query": 1.0}
 
 _OF_THE_PAGE = (
-    Quantity(
-        "signal_spread", "spread of strength", "",
-        "Half of the sequences have a signal stronger by this fraction, half a weaker one.",
-        default=0.0, slider=(0.0, 0.9),
-    ),
-    Quantity(
-        "length_spread", "spread of length", "",
-        "Half of the sequences are longer by this fraction, half are shorter.",
-        default=0.0, slider=(0.0, 0.9),
-    ),
-    Quantity(
-        "alpha_max", "curves up to", "α", "Where the horizontal axis ends.",
-        default=20.0, slider=(1.0, 100.0), logarithmic=True,
-    ),
-    Quantity(
-        "features", "features per token", "d",
-        "Dimension of your tokens: the page then shows numbers of samples n beside α.",
-        whole=True, slider=(10, 5000), logarithmic=True,
-    ),
-    Quantity(
-        "quantity", "shown", "", "What the curves show.",
-        default="test_error", options=("test_error", "train_loss", "auc", "recall", "training"),
-    ),
+    Quantity("alpha_max", "curves up to", "α", "Where the horizontal axis ends.", default=20.0,
+             slider=(1.0, 100.0), logarithmic=True),
+    Quantity("features", "features per token", "d",
+             "Dimension of your tokens: the page then shows numbers of samples n beside α.",
+             whole=True, slider=(10, 5000), logarithmic=True),
+    Quantity("quantity", "shown", "", "What the curves show.", default="test_error",
+             options=("test_error", "train_loss", "auc", "recall", "training")),
     Quantity("x_axis", "across", "", "Horizontal axis.", default="signal", options=_AXES),
     Quantity("y_axis", "up", "", "Vertical axis.", default="alpha", options=_AXES),
-    Quantity(
-        "capacity_axis", "against", "", "Horizontal axis.",
-        default="signal", options=group("problem"),
-    ),
-    Quantity(
-        "plan_model", "classifier", "", "What the plan is for.",
-        default=DEFAULT, options=(DEFAULT, "two-step", "pooled", "vectorized", "best", "optimal"),
-    ),
-    Quantity(
-        "curve", "your learning curve", "",
-        "A pasted table whose columns are named as in the example, with errors or with accuracy: "
-        "the plan is then made from these numbers alone. Leave it empty to plan by theory.",
-        default="",
-    ),
-    Quantity(
-        "test_samples", "test samples of the curve", "",
-        "On how many samples each error of the table was measured, unless it has a column n_test.",
-        default=500, whole=True, slider=(10, 100_000), logarithmic=True,
-    ),
+    Quantity("capacity_axis", "against", "", "Horizontal axis.", default="signal",
+             options=group("problem")),
+    Quantity("plan_model", "classifier", "", "What the plan is for.", default=DEFAULT,
+             options=(DEFAULT, "two-step", "pooled", "vectorized", "best", "optimal")),
     *(
         replace(rate, name=name, default=default, help="The learning rate of every step.")
         for name, default in _STEP_RATES.items()
@@ -75,9 +43,9 @@ _OF_THE_PAGE = (
 GROUPS: dict[str, tuple[str, ...]] = {
     "View": (
         *("quantity", "error", "fpr", "x_axis", "y_axis", "capacity_axis", "plan_model"),
-        *("curve", "test_samples", "alpha_max", "features"),
+        *("alpha_max", "features"),
     ),
-    "Problem": (*group("problem"), "signal_spread", "length_spread"),
+    "Problem": group("problem"),
     "Training": ("alpha", "split", "alpha0", "loss", "reg", "steps", "batches"),
     "Learning rates": (*group("two steps"), *_STEP_RATES),
     "Random draws": ("dim", "trials", "random_state"),
@@ -87,8 +55,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
 DEPENDENT: dict[str, tuple[str, str, bool]] = {
     "error": ("quantity", "test_error", True),
     "fpr": ("quantity", "recall", True),
-    "test_samples": ("curve", "", False),
-    **dict.fromkeys(("plan_model", "features", *group("problem")), ("curve", "", True)),
     **dict.fromkeys(("alpha", "steps", "batches", *_STEP_RATES), ("quantity", "training", True)),
     **dict.fromkeys(
         ("alpha_max", "split", "lr_readout", "lr_bias", "lr_query", "dim", "trials"),
@@ -129,12 +95,9 @@ def describe(control: Quantity) -> dict[str, Any]:
     """Return what the page needs to show a control."""
     labels = {name: quantity.axis for name, quantity in (PARAMETERS | MEASURED).items()}
     labels |= {name: look(name).label for name in names()} | _LABELS
-    fields = asdict(control) | {
-        "options": {name: labels.get(name, name) for name in control.options}
-    }
-    if not control.slider:
-        fields |= {"low": None, "high": None}  # JSON has no infinity
-    return fields
+    options = {name: labels.get(name, name) for name in control.options}
+    limits = {} if control.slider else {"low": None, "high": None}  # JSON has no infinity
+    return asdict(control) | {"options": options} | limits
 
 
 def check(control: Quantity, value: Any) -> Any:
@@ -142,11 +105,7 @@ def check(control: Quantity, value: Any) -> Any:
     if value is None and control.default is None:
         return None
     label = control.label[:1].upper() + control.label[1:]
-    if control.slider or control.options:
-        return replace(control, name=label).check(value)
-    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
-        raise ValueError(f"{label} must be a text of at most {_LONGEST_TEXT} characters")
-    return value
+    return replace(control, name=label).check(value)
 
 
 def slider(name: str) -> tuple[float, float]:
@@ -159,18 +118,6 @@ def select(values: Values, *groups: str) -> Values:
     return {name: values[name] for name in group(*groups) if name in values}
 
 
-def make_problem(values: Values) -> Any:
-    """Return the problem of a visitor: a population of two kinds for each quantity that varies."""
-    problem = st.SparseTokenProblem(**select(values, "problem"))
-    varying = spreads(values)
-    return st.Population.spread(problem, n_nodes=2, **varying) if varying else problem
-
-
-def spreads(values: Values) -> dict[str, Any]:
-    """Return the distributions of the quantities that vary; two nodes stand for each."""
-    asked = {"signal": "signal_spread", "n_tokens": "length_spread"}
-    return {
-        name: ("normal", float(values[name]), values[spread] * values[name])
-        for name, spread in asked.items()
-        if values.get(spread) and values[name]
-    }
+def make_problem(values: Values) -> SparseTokenProblem:
+    """Return the problem of a visitor."""
+    return SparseTokenProblem(**select(values, "problem"))

@@ -5,8 +5,6 @@ FastAPI describes the service (``/api/openapi.json``); uvicorn serves it from on
 slow client costs nothing. Nothing is computed here: processes do it.
 """
 
-import asyncio
-import errno
 import signal
 import socket
 import threading
@@ -28,50 +26,37 @@ from starlette.requests import ClientDisconnect
 from sparsetoken._validation import check_count
 from sparsetoken.app.guard import Guard
 from sparsetoken.app.parameters import CONTROLS, DEPENDENT, GROUPS, PRESETS, describe
-from sparsetoken.app.study import FIELDS, MOST_BYTES, save, study
+from sparsetoken.app.study import MOST_BYTES, Upload, save, study
 from sparsetoken.app.views import VIEWS
 from sparsetoken.app.workers import Workers
 
 _STATIC = Path(__file__).with_name("static")
 _MOST_BODY = 20_000
-_BACKLOG = 64  # connections taken at once; without descriptors asyncio complains of each
 _LINES = "application/x-ndjson"
-_ANSWER: Any = {200: {"content": {_LINES: {}}, "description": "Lines of JSON, as they come."}}
-ColumnQuery = Annotated[str, Query(max_length=200, description="See `sparsetoken fit --help`.")]
-
-
-def make_app() -> FastAPI:
-    """Return the service; its processes are started when it begins to serve."""
-    app = FastAPI(
-        title="sparsetoken explorer",
-        lifespan=_lifespan,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url="/api/openapi.json",
-    )
-    app.add_middleware(Guard, most_bytes=_MOST_BODY, large={"/api/data": MOST_BYTES})
-    app.add_exception_handler(RequestValidationError, _explain)
-    _add_pages(app)
-    _add_views(app)
-    _add_data(app)
-    return app
+_ANSWER: Any = {
+    "response_class": Response,
+    "responses": {200: {"content": {_LINES: {}}, "description": "Lines of JSON, as they come."}},
+}
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.workers = Workers()
-    asyncio.get_running_loop().set_exception_handler(_log)
     yield
-    app.state.workers.close()
 
 
-def _log(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what went wrong, but not a thousand times that no more connections can be had."""
-    if getattr(context.get("exception"), "errno", None) not in (errno.EMFILE, errno.ENFILE):
-        loop.default_exception_handler(context)
+app = FastAPI(
+    title="sparsetoken explorer",
+    lifespan=_lifespan,
+    docs_url=None,
+    redoc_url=None,
+    openapi_url="/api/openapi.json",
+)
+app.add_middleware(Guard, most_bytes=_MOST_BODY, large={"/api/data": MOST_BYTES})
 
 
-def _explain(_: Request, error: Any) -> JSONResponse:
+@app.exception_handler(RequestValidationError)
+async def explain(_: Request, error: Any) -> JSONResponse:
     """Say in a sentence what is wrong with a request."""
     first = error.errors()[0]
     name = str(first["loc"][-1]) if first["loc"] else ""
@@ -82,40 +67,44 @@ def _refuse(words: str) -> JSONResponse:
     return JSONResponse({"detail": f"{words.encode('utf-8', 'replace').decode()[:500]}."}, 422)
 
 
-def _add_pages(app: FastAPI) -> None:
-    """Serve the page, plotly.js from the installed package, and what the page needs to know."""
-    plotly = files("plotly") / "package_data" / "plotly.min.js"
+@app.get("/", include_in_schema=False)
+async def page() -> FileResponse:
+    """Serve the page."""
+    return FileResponse(_STATIC / "index.html")
 
-    @app.get("/", include_in_schema=False)
-    async def page() -> FileResponse:
-        return FileResponse(_STATIC / "index.html")
 
-    @app.get("/static/plotly.js", include_in_schema=False)
-    async def plotly_js() -> FileResponse:
-        return FileResponse(str(plotly), media_type="text/javascript")
+@app.get("/static/plotly.js", include_in_schema=False)
+async def plotly_js() -> FileResponse:
+    """Serve plotly.js from the installed package."""
+    script = files("plotly") / "package_data" / "plotly.min.js"
+    return FileResponse(str(script), media_type="text/javascript")
 
-    @app.get("/api/explorer", summary="Controls with their limits, views and examples")
-    async def explorer() -> dict[str, Any]:
-        return {
-            "controls": {name: describe(control) for name, control in CONTROLS.items()},
-            "groups": GROUPS,
-            "dependent": DEPENDENT,
-            "views": {
-                view.name: {
-                    "title": view.title,
-                    "question": view.question,
-                    "controls": list(view.controls),
-                    "defaults": view.defaults,
-                    "simulates": view.simulate is not None,
-                }
-                for view in VIEWS.values()
-            },
-            "presets": PRESETS,
-            "fields": FIELDS,
-            "most_bytes": MOST_BYTES,
+
+app.mount("/static", StaticFiles(directory=_STATIC))
+
+
+@app.get("/api/explorer", summary="Controls with their limits, views and examples")
+async def explorer() -> dict[str, Any]:
+    """Return what the page needs to know."""
+    views = {
+        view.name: {
+            "title": view.title,
+            "question": view.question,
+            "controls": list(view.controls),
+            "defaults": view.defaults,
+            "simulates": view.simulate is not None,
         }
-
-    app.mount("/static", StaticFiles(directory=_STATIC))
+        for view in VIEWS.values()
+    }
+    return {
+        "controls": {name: describe(control) for name, control in CONTROLS.items()},
+        "groups": GROUPS,
+        "dependent": DEPENDENT,
+        "views": views,
+        "presets": PRESETS,
+        "fields": {name: field.title for name, field in Upload.model_fields.items() if field.title},
+        "most_bytes": MOST_BYTES,
+    }
 
 
 class Asked(BaseModel):
@@ -127,75 +116,43 @@ class Asked(BaseModel):
     """Whether to add points of a simulation, where the view has one."""
 
 
-def _add_views(app: FastAPI) -> None:
-    """Add the route of all pictures."""
-
-    @app.post(
-        "/api/views/{name}",
-        summary="A picture, coarse and then refined",
-        response_class=Response,
-        responses=_ANSWER,
-    )
-    async def picture(name: str, asked: Asked) -> Response:
-        if name not in VIEWS:
-            raise HTTPException(404, "There is no such view.")
-        view = VIEWS[name]
-        try:
-            values = view.check(asked.values)
-        except ValueError as error:
-            return _refuse(str(error))
-        function = view.simulate if asked.simulate and view.simulate else view.draw
-        long = view.long or function is view.simulate
-        answer = app.state.workers.answer(function, values, long=long)
-        return StreamingResponse(answer, media_type=_LINES)
+@app.post("/api/views/{name}", summary="A picture, coarse and then refined", **_ANSWER)
+async def picture(name: str, asked: Asked) -> Response:
+    """Draw a view."""
+    if name not in VIEWS:
+        raise HTTPException(404, "There is no such view.")
+    view = VIEWS[name]
+    try:
+        values = view.check(asked.values)
+    except ValueError as error:
+        return _refuse(str(error))
+    function = view.simulate if asked.simulate and view.simulate else view.draw
+    long = view.long or function is view.simulate
+    answer = app.state.workers.answer(function, values, long=long)
+    return StreamingResponse(answer, media_type=_LINES)
 
 
-def _add_data(app: FastAPI) -> None:
-    """Add the route that takes a file."""
-    body = {"content": {"application/octet-stream": {"schema": {"format": "binary"}}}}
+@app.put("/api/data", summary="Report on a file of sequences: read, fit, judge, plan", **_ANSWER)
+async def put_data(request: Request, about: Annotated[Upload, Query()]) -> Response:
+    """Study a file, which is the body."""
+    try:
+        path, folder = await save(about.name, request.stream())
+    except ClientDisconnect:
+        return Response(status_code=400)  # nobody listens
 
-    @app.put(
-        "/api/data",
-        summary="Report on a file of sequences: read, fit, judge, plan",
-        response_class=Response,
-        responses=_ANSWER,
-        openapi_extra={"requestBody": body},
-    )
-    async def put_data(
-        request: Request,
-        name: Annotated[str, Query(max_length=200, description="Name of the file.")],
-        by: ColumnQuery = "",
-        label: ColumnQuery = "",
-        group: ColumnQuery = "",
-        features: ColumnQuery = "",
-        ignore: ColumnQuery = "",
-        layer: Annotated[int | None, Query(description="Which layer of activations.")] = None,
-        error: Annotated[float, Query(gt=0.0, lt=1.0, description="Target error.")] = 0.1,
-    ) -> Response:
-        try:
-            path, folder = await save(name, request.stream())
-        except ClientDisconnect:
-            return Response(status_code=400)  # nobody listens
-        names: dict[str, Any] = {"by": by, "label": label, "group": group, "layer": layer}
-        lists = {"features": features, "ignore": ignore}
-        names |= {
-            n: [part.strip() for part in text.split(",")] for n, text in lists.items() if text
-        }
-        options = {option: value for option, value in names.items() if value not in ("", None)}
+    async def answer() -> AsyncIterator[bytes]:
+        with folder:
+            asked = path, about.reading(), about.error
+            async for line in app.state.workers.answer(study, *asked, long=True):
+                yield line
 
-        async def answer() -> AsyncIterator[bytes]:
-            with folder:
-                async for line in app.state.workers.answer(study, path, options, error, long=True):
-                    yield line
-
-        return StreamingResponse(answer(), media_type=_LINES)
+    return StreamingResponse(answer(), media_type=_LINES)
 
 
 class _Server(uvicorn.Server):
     """Ends the processes first: whoever waits for them would hold up the end."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        app: Any = self.config.app
         app.state.workers.close()
         await super().shutdown(sockets)
 
@@ -217,13 +174,12 @@ def serve(port: int = 8050, *, browser: bool = True) -> None:
         if browser:
             threading.Timer(0.5, webbrowser.open, [address]).start()
         config = uvicorn.Config(
-            make_app(),
+            app,
             log_level="warning",
             server_header=False,
             proxy_headers=False,
             access_log=False,
             timeout_graceful_shutdown=1,
-            backlog=_BACKLOG,
         )
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # no process or file is left
         with suppress(KeyboardInterrupt):  # the usual way to end it

@@ -1,4 +1,4 @@
-"""A visitor's own file: where it is kept, and the report on it."""
+"""A visitor's own file: what is said about it, where it is kept, and the report on it."""
 
 import re
 import tempfile
@@ -6,29 +6,39 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from sparsetoken.app.view import Line, Send
-from sparsetoken.app.words import per_cent
+from sparsetoken.app.view import Line, Send, per_cent
 
 MOST_BYTES = 200_000_000
 _MOST_NUMBERS = 20_000_000  # of all tokens; more would take minutes
 _HELD_OUT = 0.25
 _EFFORT, _TREES = 0.5, 100  # of the plan: one that a visitor can wait for
 _LONGEST_NAME = 200  # bytes
+_Column = Annotated[str, Field(max_length=200)]
 
-FIELDS = {
-    "by": "Sequence",
-    "label": "Label",
-    "group": "Group",
-    "features": "Features",
-    "ignore": "Leave out",
-    "layer": "Layer",
-}
-"""What a visitor may say about the columns of a file; messages call it by the name."""
+
+class Upload(BaseModel):
+    """What a visitor says about a file: its name, the target error, and what its columns are."""
+
+    name: _Column
+    error: float = Field(default=0.1, gt=0.0, lt=1.0)
+    by: _Column = Field(default="", title="Sequence")
+    label: _Column = Field(default="", title="Label")
+    group: _Column = Field(default="", title="Group")
+    features: _Column = Field(default="", title="Features")
+    ignore: _Column = Field(default="", title="Leave out")
+    layer: int | None = Field(default=None, title="Layer")
+
+    def reading(self) -> dict[str, Any]:
+        """Return the arguments of ``read_dataset``; several names are separated by commas."""
+        given = self.model_dump(exclude={"name", "error"})
+        lists = {n: re.split(r"\s*,\s*", given[n].strip()) for n in ("features", "ignore")}
+        return {n: lists.get(n, value) for n, value in given.items() if value not in ("", None)}
 
 
 async def save(name: str, chunks: AsyncIterator[bytes]) -> Any:
@@ -36,11 +46,6 @@ async def save(name: str, chunks: AsyncIterator[bytes]) -> Any:
 
     It keeps its name, in a folder that this user alone can read. Nothing stays behind if it does
     not arrive in full.
-
-    Raises
-    ------
-    HTTPException
-        If the disk has no room for it.
     """
     plain = re.sub(r"[^\w. ()-]", "_", name).encode()[-_LONGEST_NAME:].decode(errors="ignore")
     folder = tempfile.TemporaryDirectory(prefix="sparsetoken-", ignore_cleanup_errors=True)
@@ -79,18 +84,17 @@ def study(path: Path, options: dict[str, Any], error: float, send: Send) -> None
     kept_groups = None if groups is None else groups[kept]
     classifier = SparseTokenClassifier(random_state=0).fit(X[kept], y[kept], groups=kept_groups)
     evidence = gather(classifier, X[tested], y[tested], plan=False)
-    page = render(evidence, path.name)
-    sentence = _sentence(evidence.measures[0], evidence.majority, len(kept), len(tested))
-    send(Line(sentence=sentence, page=page, progress="planning"))
-    planned = plan.from_pilot(
-        X=X,
-        y=y,
-        error=error,
-        estimator=SparseTokenClassifier(n_trees=_TREES, random_state=0),
-        groups=groups,
-        effort=_EFFORT,
-        progress=lambda message: send(Line(progress=message)),
+    accuracy = evidence.measures[0]
+    sentence = (
+        f"A classifier of {len(kept)} sequences labels {per_cent(accuracy.value)} of {len(tested)} "
+        f"others correctly ({per_cent(accuracy.low)} to {per_cent(accuracy.high)}); always the "
+        f"larger class would be right in {per_cent(evidence.majority)}."
     )
+    send(Line(sentence=sentence, page=render(evidence, path.name), progress="planning"))
+    smaller = SparseTokenClassifier(n_trees=_TREES, random_state=0)
+    more: Any = {"groups": groups, "effort": _EFFORT}
+    more["progress"] = lambda message: send(Line(progress=message))
+    planned = plan.from_pilot(X, y, error=error, estimator=smaller, **more)
     send(Line(page=render(replace(evidence, plan=planned), path.name), progress=""))
 
 
@@ -101,11 +105,3 @@ def _columns(path: Path) -> list[str]:
     with suppress(Exception):  # what is wrong is said when the file is read
         return list(open_table(path).kinds) if is_table(path) else []
     return []
-
-
-def _sentence(accuracy: Any, majority: float, n_kept: int, n_tested: int) -> str:
-    return (
-        f"A classifier of {n_kept} sequences labels {per_cent(accuracy.value)} of {n_tested} "
-        f"others correctly ({per_cent(accuracy.low)} to {per_cent(accuracy.high)}); always the "
-        f"larger class would be right in {per_cent(majority)}."
-    )

@@ -1,115 +1,70 @@
-"""Processes that answer, line by line, until nobody listens."""
+"""The processes of a server: started ahead, used again, and ended when nobody listens."""
 
 import asyncio
 import json
-import os
-import threading
+import pickle
+import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from sparsetoken.app.view import Line
-from sparsetoken.experiments.workers import end_with_parent, process_context
+from sparsetoken.experiments.workers import process_context
 
-_CONTEXT = process_context("sparsetoken.app.warm")
+_CONTEXT = process_context("sparsetoken.app.process")
 _MOST = 16  # requests at work at once; others wait
 _SPARE = 2  # processes that wait for requests
 _PATIENCE = 1.0  # seconds in which a process may come to its next line before it is ended
-_LONGEST = 500  # characters of an error
+_LONGEST_LINE = 2**30  # bytes
 
 
-class Stopped(BaseException):
-    """Nobody waits for the answer any more."""
+def _work(link: socket.socket) -> None:
+    from sparsetoken.app.process import work  # loads what the server does not need
+
+    work(link)
 
 
-def _work(pipe: Any) -> None:
-    """Answer requests, in a process."""
-    end_with_parent()
-    from sparsetoken.app.warm import be_quiet
+class _Worker(NamedTuple):
+    """A process and the connection to it: requests one way, lines of answers the other."""
 
-    be_quiet()
-    with suppress(EOFError, OSError):  # the server has ended
-        while True:
-            _answer(pipe, *pipe.recv())
-
-
-def _answer(pipe: Any, function: Callable[..., None], arguments: Any, long: bool) -> None:
-    """Send the lines of an answer and an empty one at the end."""
-    first = True
-
-    def send(line: Line) -> None:
-        nonlocal first
-        if pipe.poll():
-            raise Stopped
-        pipe.send_bytes(json.dumps(line).encode() + b"\n")
-        if long and first and hasattr(os, "nice"):
-            os.nice(10)  # the first line is for somebody who waits, the others may take their time
-        first = False
-
-    try:
-        function(*arguments, send)
-    except Stopped:
-        pipe.recv()
-    except Exception as error:
-        send(error_line(error))
-    pipe.send_bytes(b"")
-
-
-def error_line(error: Exception) -> Line:
-    """Return an error as a sentence."""
-    text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-    return Line(error=" ".join(text.split())[:_LONGEST].rstrip(".") + ".")
-
-
-class _Worker:
-    """A process, and the lines that it has sent."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._pipe, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_work, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
-        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
-        threading.Thread(target=self._listen, args=(loop,), daemon=True).start()
-        self.kill = self._process.kill
-        self.read = self._lines.get
-        """The next line, empty at the end of an answer, None if the process has ended."""
-
-    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
-        line: bytes | None = b""
-        while line is not None:
-            try:
-                line = self._pipe.recv_bytes()
-            except (EOFError, OSError):
-                line = None  # the process has ended
-            with suppress(RuntimeError):  # or the server has
-                loop.call_soon_threadsafe(self._lines.put_nowait, line)
+    process: Any
+    lines: asyncio.StreamReader
+    requests: asyncio.StreamWriter
 
     def ask(self, *request: Any) -> None:
         """Hand over a request; an empty one stops that under way."""
-        with suppress(OSError):  # that it has ended is seen by who reads its lines
-            self._pipe.send(request)
+        self.requests.write(pickle.dumps(request))
+
+    async def read(self) -> bytes:
+        """Return the next line: a mere line break after the last, nothing if the process died."""
+        with suppress(OSError):
+            return await self.lines.readline()
+        return b""
 
     async def stop(self) -> bool:
         """Stop an answer at its next line; return whether that came soon."""
         self.ask()
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE):
-                while line := await self.read():
+                while (line := await self.read()).strip():
                     pass
-                return line is not None
+                return bool(line)
         return False
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        self.process.kill()
+        self.requests.close()
 
 
 class Workers:
-    """The processes of a server; they are started ahead and used again."""
+    """The processes of a server."""
 
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(_MOST)
         self._all: set[_Worker] = set()
         self._idle: list[_Worker] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._closed = False
         for _ in range(_SPARE):
             self._in_background(self._add_spare())
 
@@ -118,27 +73,22 @@ class Workers:
     ) -> AsyncIterator[bytes]:
         """Yield the lines of an answer as they come; whoever stops listening stops the work.
 
-        A ``long`` one gives way to others after its first line, and ends with its process. One
-        whose process dies before the first line is answered by another.
+        A ``long`` one gives way to others after its first line, and ends with its process.
         """
         async with self._turns:
-            answered = False
-            for _ in range(_SPARE + 2):  # as many may have died meanwhile, and one more
-                worker = self._idle.pop() if self._idle else await self._start()
-                if not self._idle:  # the next request need not wait
-                    self._in_background(self._add_spare())
-                line: bytes | None = b"none yet"
-                try:
-                    worker.ask(function, arguments, long)
-                    while line := await worker.read():
-                        answered = True
-                        yield line
-                finally:
-                    self._in_background(self._release(worker, line, long))
-                if answered or line is not None or self._closed:
-                    break
-            if line is None and not self._closed:
-                yield json.dumps(Line(error="The process that computed this has died.")).encode()
+            worker = self._idle.pop() if self._idle else await self._start()
+            if not self._idle:  # the next request need not wait
+                self._in_background(self._add_spare())
+            line = b"none yet"
+            try:
+                worker.ask(function, arguments, long)
+                while (line := await worker.read()).strip():
+                    yield line
+            finally:
+                self._in_background(self._release(worker, line, long))
+            if not line and worker in self._all:  # it was not ended by the server
+                sentence = "The process that computed this has died."
+                yield json.dumps(Line(error=sentence)).encode() + b"\n"
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -146,31 +96,32 @@ class Workers:
         task.add_done_callback(self._tasks.discard)
 
     async def _start(self) -> _Worker:
-        """Start a process; the first takes seconds, in which the page is served."""
-        worker = await asyncio.to_thread(_Worker, asyncio.get_running_loop())
+        ours, theirs = socket.socketpair()
+        process = _CONTEXT.Process(target=_work, args=(theirs,), daemon=True)
+        with theirs:  # the first takes seconds, in which the page is served
+            await asyncio.to_thread(process.start)
+        ends = await asyncio.open_connection(sock=ours, limit=_LONGEST_LINE)
+        worker = _Worker(process, *ends)
         self._all.add(worker)
-        if self._closed:
-            worker.kill()
         return worker
 
     async def _add_spare(self) -> None:
         self._idle.insert(0, await self._start())
 
-    async def _release(self, worker: _Worker, line: bytes | None, long: bool) -> None:
+    async def _release(self, worker: _Worker, line: bytes, long: bool) -> None:
         """Keep a process that has come to an end, or soon does, and end any other.
 
         The last one used is the next to be used, as it remembers most.
         """
-        surplus = [worker]
-        if not long and not self._closed and (line == b"" or (line and await worker.stop())):
+        if not long and (line == b"\n" or (line and await worker.stop())):
             self._idle.append(worker)
-            surplus = [self._idle.pop(0)] if len(self._idle) > _SPARE else []
-        for one in surplus:
-            self._all.discard(one)
-            one.kill()
+            if len(self._idle) <= _SPARE:
+                return
+            worker = self._idle.pop(0)
+        self._all.discard(worker)
+        worker.end()
 
     def close(self) -> None:
-        """End all processes, whatever they are doing."""
-        self._closed = True
-        for worker in self._all:
-            worker.kill()
+        """End all processes."""
+        while self._all:
+            self._all.pop().end()

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 import sparsetoken
-from sparsetoken._validation import MissingPackageError
-from sparsetoken.cli import demo, figure, fit, plan, predict, report, serve, sweep, theory
+from sparsetoken._validation import MissingPackageError, import_extra
+from sparsetoken.cli import demo, figure, fit, plan, predict, report, sweep, theory
+from sparsetoken.cli.options import option
 from sparsetoken.cli.output import CommandError, message
 
 app = typer.Typer(
@@ -26,11 +27,29 @@ app.command()(fit.fit)
 app.command(short_help="Score sequences with a saved model.")(predict.predict)
 app.add_typer(plan.app, name="plan")
 app.command(short_help="Write a page about a model and labelled sequences.")(report.report)
-app.command()(serve.serve)
 
 # Typer brings its own copy of click, or takes the installed one: the class is known by its child.
 _UsageError: Any = typer.BadParameter.__base__
 _EXPECTED = (_UsageError, ValueError, ArithmeticError, RuntimeError, MemoryError, OSError)
+
+
+@app.command()
+def serve(
+    port: Annotated[int, option("Port; 0 takes a free one.", min=0, max=65535)] = 8050,
+    browser: Annotated[
+        bool, option("Open the page in a browser.", "--browser/--no-browser")
+    ] = True,
+) -> None:
+    """Open the explorer in a browser.
+
+    A page where the theory answers while you move a slider. It serves this machine alone.
+    """
+    try:
+        from sparsetoken.app.server import serve as run
+    except ImportError as missing:
+        import_extra(missing.name or "", "the explorer", "app")
+        raise
+    run(port, browser=browser)
 
 
 def _print_version(wanted: bool) -> None:
@@ -42,10 +61,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
+        bool, option("Print the version.", "--version", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Find the few tokens that matter in a sequence."""
@@ -60,7 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8")
     with warnings.catch_warnings():
-        warnings.showwarning = lambda text, *_, **__: message(f"sparsetoken: {_one_line(text)}")
+        warnings.showwarning = lambda text, *_, **__: _say(text)
         sys.exit(_run(arguments))
 
 
@@ -73,22 +89,17 @@ def _run(arguments: list[str] | None) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()  # type: ignore[union-attr]
             return 2
-        message(f"sparsetoken: {_one_line(_sentence(error))}")
+        text = str(error)
+        if isinstance(error, _UsageError):
+            text = error.format_message()
+        elif isinstance(error, OSError):
+            text = f"{error.filename}: " * bool(error.filename) + (error.strerror or text)
+        _say(text or "there is not enough memory for this")
         if isinstance(error, CommandError):
             return error.code
         wrong_argument = isinstance(error, (_UsageError, ValueError))
         return 2 if wrong_argument and not isinstance(error, MissingPackageError) else 1
 
 
-def _sentence(error: Exception) -> str:
-    if isinstance(error, _UsageError):
-        return str(error.format_message())
-    if isinstance(error, OSError):
-        return f"{error.filename}: " * bool(error.filename) + (error.strerror or str(error))
-    if isinstance(error, MemoryError) and not str(error):
-        return "there is not enough memory for this"
-    return str(error)
-
-
-def _one_line(text: object) -> str:
-    return " ".join(str(text).split())
+def _say(text: object) -> None:
+    message(f"sparsetoken: {' '.join(str(text).split())}")

@@ -16,13 +16,13 @@ _NOTES = """\
 The difference, in standard errors, shrinks as dim grows: the theory is its limit.
 No classifier trained on as many samples can have an expected error below the best possible.
 Chance alone makes {far:.1g} in 100 differences of {trials} trials larger than 3."""
-_BELOW = """\
-Best possible at {alpha:g} samples/dim is {gap:.1f} standard errors below the theory, by chance or
-because dim is small. More trials tell: sparsetoken demo --trials 50."""
 _NEXT = """
 type next  sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05   how many samples?
            sparsetoken fit bags.csv --by bag --label y                        your own sequences
            sparsetoken figure                                                 more pictures"""
+_KEYS = ("model", "alpha", "quantity")
+_FORMATS = {"alpha": "g", "theory": ".4g", "simulation": ".4g", "uncertainty": ".1g"}
+_FORMATS |= {"difference": "+.1f"}
 
 
 def demo(
@@ -44,14 +44,12 @@ def demo(
 
     executor = {"workers": workers}
     rows, _ = make_figure("learning-curves", out, True, {}, executor, dim=dim, trials=trials)
-    compared = compare(rows)
+    compared = _compare(rows)
     if as_json:
         print_json({"picture": str(out), "rows": compared})
         return
-    formats = {"alpha": "g", "theory": ".4g", "simulation": ".4g", "uncertainty": ".1g"}
-    formats |= {"difference": "+.1f"}
     lines = [
-        [look(row["model"]).label, *(format(row[name], how) for name, how in formats.items())]
+        [look(row["model"]).label, *(format(row[name], how) for name, how in _FORMATS.items())]
         for row in compared
         if row["quantity"] == "test_error"
     ]
@@ -60,32 +58,22 @@ def demo(
     print_table(columns, lines, title)
     far = 2.0 * float(stdtr(trials - 1, -3.0))  # a mean is three of its own standard errors off
     typer.echo(_NOTES.format(far=100 * far, trials=trials))
-    for remark in remarks(compared):
-        typer.echo(remark)
     print_files(out)
     typer.echo(_NEXT)
 
 
-def remarks(compared: list[dict[str, Any]]) -> list[str]:
-    """Return a word on each simulation that is clearly better than the best possible."""
-    best = [row for row in compared if row["model"] == "optimal" and row["difference"] < -2.5]
-    return [_BELOW.format(alpha=row["alpha"], gap=-row["difference"]) for row in best]
-
-
-def compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return theory and simulation side by side, with their difference in standard errors."""
-    keys = ("model", "alpha", "quantity")
-    theory = {tuple(r[k] for k in keys): r for r in rows if r["source"] == "theory"}
+    theory = {tuple(r[key] for key in _KEYS): r for r in rows if r["source"] == "theory"}
     compared = []
     for row in rows:
-        point = {key: row[key] for key in keys}
+        point = {key: row[key] for key in _KEYS}
         predicted = theory.get(tuple(point.values()))
         if row["source"] == "simulation" and predicted is not None:
             error = math.hypot(row["uncertainty"], predicted["uncertainty"])
             difference = (row["value"] - predicted["value"]) / error if error else 0.0
             numbers = {"theory": predicted["value"], "simulation": row["value"]}
-            compared.append(
-                point | numbers | {"uncertainty": row["uncertainty"], "difference": difference}
-            )
+            numbers |= {"uncertainty": row["uncertainty"], "difference": difference}
+            compared.append(point | numbers)
     order = names()
     return sorted(compared, key=lambda r: (r["quantity"], order.index(r["model"]), r["alpha"]))

@@ -5,19 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
+from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option, starting_with
 from sparsetoken.cli.output import check_output, message, print_json, print_result, waiting
 from sparsetoken.experiments.figures import SUMMARIES, WIDTHS, get_recipe
-
-
-def _complete_name(typed: str) -> list[str]:
-    return [name for name in SUMMARIES if name.startswith(typed)]
 
 
 def figure(
     name: Annotated[
         str | None,
-        typer.Argument(help="Its name; leave it out for the list.", autocompletion=_complete_name),
+        typer.Argument(
+            help="Its name; leave it out for the list.", autocompletion=starting_with(SUMMARIES)
+        ),
     ] = None,
     quick: Annotated[
         bool, option("Smaller sizes: within a minute on two processors.", "--quick")
@@ -27,11 +25,9 @@ def figure(
     ] = None,
     width: Annotated[
         float | None,
-        typer.Option(
-            min=WIDTHS[0],
-            max=WIDTHS[1],
-            metavar="MM",
-            help="Width in mm: 85 is a column of a journal, 170 two. Text keeps its size.",
+        option(
+            "Width in mm: 85 is a column of a journal, 170 two. Text keeps its size.",
+            **{"min": WIDTHS[0], "max": WIDTHS[1], "metavar": "MM"},
         ),
     ] = None,
     title: Annotated[bool, option("Write title and caption above the panels.", "--title")] = False,
@@ -49,7 +45,6 @@ def figure(
     if name is None:
         print_result(as_json, SUMMARIES, ("figure", "shows"), list(SUMMARIES.items()))
         return
-    get_recipe(name)
     picture = out or Path(f"{name}.png")
     style = {"width": width, "title": title, "letters": letters}
     executor = {"workers": workers, "scheduler": scheduler}
@@ -81,6 +76,7 @@ def make_figure(
     from sparsetoken.experiments import Store, draw_figure, figure_rows, write_table
     from sparsetoken.plotting import FORMATS, save_picture
 
+    minutes = get_recipe(name).minutes
     check_output(picture, FORMATS)
     with (
         Store(picture.with_suffix(".db")) as store,
@@ -88,7 +84,6 @@ def make_figure(
         waiting(name, counted=True) as bar,
     ):
         if not quick:
-            minutes = get_recipe(name).minutes
             message(f"{name} takes about {minutes:g} min on two processors; a look: --quick")
         rows = figure_rows(name, store, opened, quick=quick, progress=bar, **settings)
     doubtful = sum(not row.get("converged", True) for row in rows)

@@ -2,15 +2,12 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import sparsetoken as st
 from sparsetoken.cli.options import AsJson, Data, given_options, option, with_options
 from sparsetoken.cli.output import as_text, check_output, message, print_result, waiting
 from sparsetoken.vocabulary import PARAMETERS
-
-if TYPE_CHECKING:  # numerics are imported when a command runs: its help needs none
-    from sparsetoken.files import Dataset
 
 
 class Kind(StrEnum):
@@ -75,24 +72,23 @@ def _classifier(kind: Kind, reg: float | None, random_state: int) -> Any:
     return classifier.set_params(**{n: v for n, v in settings.items() if n in parameters})
 
 
-def _fit(classifier: Any, dataset: "Dataset", rows: Any) -> None:
+def _fit(classifier: Any, dataset: Any, rows: Any) -> None:
     """Fit to these rows; groups stay together in the folds of a classifier that has any."""
     from sklearn.utils.validation import has_fit_parameter
 
-    labels: Any = dataset.labels
     options = {}
     if dataset.groups is not None and has_fit_parameter(classifier, "groups"):
         options["groups"] = dataset.groups[rows]
-    classifier.fit(dataset.sequences[rows], labels[rows], **options)
+    classifier.fit(dataset.sequences[rows], dataset.labels[rows], **options)
 
 
 def _judge_held_out(
-    classifier: Any, dataset: "Dataset", fraction: float, random_state: int
+    classifier: Any, dataset: Any, fraction: float, random_state: int
 ) -> dict[str, Any]:
     """Return measures on held-out sequences of a fit to the others."""
     from sparsetoken.inspection.measures import hold_out, judge
 
-    labels: Any = dataset.labels
+    labels = dataset.labels
     try:
         kept, tested = hold_out(labels, dataset.groups, fraction, random_state)
     except ValueError as error:
@@ -109,10 +105,9 @@ def _judge_held_out(
 
 def _lines(report: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the report as text, each interval beside its value."""
-    lines = []
-    for name, value in report.items():
-        interval = report.get(f"{name}_interval")
-        around = "" if interval is None else f" ({interval[0]:.3f}…{interval[1]:.3f})"
-        if not name.endswith("_interval"):
-            lines.append((name.replace("_", " "), f"{as_text(value)}{around}"))
-    return lines
+    texts = {name: as_text(value) for name, value in report.items()}
+    for name in [name for name in report if name.endswith("_interval")]:
+        low, high = report[name]
+        texts[name.removesuffix("_interval")] += f" ({low:.3f}…{high:.3f})"
+        del texts[name]
+    return [(name.replace("_", " "), text) for name, text in texts.items()]

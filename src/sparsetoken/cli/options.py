@@ -1,7 +1,7 @@
 """Options that several commands have: files, quantities of the vocabulary, where cells run."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +22,7 @@ def option(text: str, name: str = "", **looks: Any) -> Any:
     return typer.Option(*([name] if name else []), help=text, **looks)
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsJson = Annotated[bool, option("Print JSON.", "--json")]
 Data = Annotated[
     Path,
     typer.Argument(
@@ -55,51 +55,47 @@ READING: dict[str, tuple[Any, str]] = {
     "layer": (int, "Which layer, in a file with activations of several."),
 }
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes on this machine; by default one per processor.")
+    int | None, option("Processes on this machine; by default one per processor.", min=1)
 ]
 Scheduler = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster at this address.")
+    str | None, option("Run on the Dask cluster at this address.", metavar="ADDRESS")
 ]
 PopulationFile = Annotated[
     Path | None,
-    typer.Option(
-        "--population", help="A population: kinds of sequences and label errors, in a TOML file."
-    ),
+    option("A population: kinds of sequences and label errors, in a TOML file.", "--population"),
 ]
 
 
+def starting_with(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return the completion of a shell: those of the names that begin with what is typed."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
 def with_options(
-    *names: str, no_default: tuple[str, ...] = ()
+    *names: str, no_default: tuple[str, ...] = (), **options: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command that ends in ``**values`` an option for each of these names.
 
-    They are quantities of the vocabulary and arguments of ``read_dataset``. Those that are not set
-    have the value None. The help shows the vocabulary's defaults, but for the names in
-    ``no_default``.
+    They are quantities of the vocabulary and arguments of ``read_dataset``; ``options`` has others.
+    Those that are not set have the value None. The help shows the vocabulary's defaults, but for
+    the names in ``no_default``.
     """
-    options = {
-        name: Annotated[kind | None, typer.Option(help=text)]
-        for name, (kind, text) in READING.items()
-        if name in names
-    }
-    options |= {
-        name: _option(quantity, with_default=name not in no_default)
-        for name, quantity in PARAMETERS.items()
-        if name in names
-    }
+    for name in names:
+        if name in READING:
+            kind, text = READING[name]
+            options[name] = Annotated[kind | None, option(text)]
+        else:
+            options[name] = _option(PARAMETERS[name], with_default=name not in no_default)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command)
-        parameters = signature.parameters.values()
-        keyword = inspect.Parameter.KEYWORD_ONLY
+        signature, keyword = inspect.signature(command), inspect.Parameter.KEYWORD_ONLY
+        *declared, _ = (p.replace(kind=keyword) for p in signature.parameters.values())
+        added = [
+            inspect.Parameter(name, keyword, default=None, annotation=annotation)
+            for name, annotation in options.items()
+        ]
         command.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[
-                *(p.replace(kind=keyword) for p in parameters if p.kind is not p.VAR_KEYWORD),
-                *(
-                    inspect.Parameter(n, keyword, default=None, annotation=o)
-                    for n, o in options.items()
-                ),
-            ]
+            parameters=[*declared, *added]
         )
         return command
 
@@ -111,18 +107,18 @@ def given_options(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, [])}
 
 
-def _option(quantity: Quantity, with_default: bool = True) -> Any:
-    if isinstance(quantity.default, bool):
-        return Annotated[bool | None, typer.Option(quantity.option, help=quantity.help)]
+def _option(quantity: Quantity, with_default: bool) -> Any:
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
+    if isinstance(quantity.default, bool):
+        return Annotated[bool | None, option(text, quantity.option)]
     if quantity.name == "model":
         text = f"One of {', '.join(models.names())}, or the import path of a pooling."
     word = bool(quantity.options) or isinstance(quantity.default, str)
     kind: type = str if word else int if quantity.whole else float
     metavar = {str: "NAME", int: "INTEGER", float: "NUMBER"}[kind]
-    looks: dict[str, Any] = {"metavar": metavar, "parser": kind, "help": text}
     shown = str(quantity.default) if with_default and quantity.default is not None else False
-    return Annotated[kind | None, typer.Option(quantity.option, show_default=shown, **looks)]
+    looks = {"metavar": metavar, "parser": kind, "show_default": shown}
+    return Annotated[kind | None, option(text, quantity.option, **looks)]
 
 
 def read_as_in_fit(data: Path, model: Path, reading: dict[str, Any]) -> Any:
@@ -135,20 +131,19 @@ def read_as_in_fit(data: Path, model: Path, reading: dict[str, Any]) -> Any:
         return read_dataset(data, **given_options(reading), like=like)
 
 
-def read_population(file: Path | None) -> dict[str, Any]:
-    """Return ``kinds`` and ``label_errors`` of a TOML file, checked; nothing if there is none."""
-    return {} if file is None else read_toml(file, _check_population)
-
-
-def _check_population(content: dict[str, Any]) -> dict[str, Any]:
+def read_population(file: Path) -> dict[str, Any]:
+    """Return ``kinds`` and ``label_errors`` of a TOML file, checked."""
     from sparsetoken.population import Population
 
-    for name in content:
-        check_known("entry", name, ("kinds", "label_errors"))
-    if "kinds" not in content:
-        raise ValueError("it has no kinds, written [[kinds]]")
-    Population.from_tables(**content)
-    return content
+    def check(content: dict[str, Any]) -> dict[str, Any]:
+        for name in content:
+            check_known("entry", name, ("kinds", "label_errors"))
+        if "kinds" not in content:
+            raise ValueError("it has no kinds, written [[kinds]]")
+        Population.from_tables(**content)
+        return content
+
+    return read_toml(file, check)
 
 
 @contextmanager
@@ -157,10 +152,8 @@ def open_executor(workers: int | None, scheduler: str | None = None) -> Iterator
     from sparsetoken.experiments import dask_executor, local_processes
 
     executor: Any = local_processes(workers) if workers != 1 else nullcontext()
-    if scheduler is not None:
-        executor = dask_executor(scheduler)
     try:
-        with executor as opened:
+        with dask_executor(scheduler) if scheduler is not None else executor as opened:
             yield opened
     except KeyboardInterrupt:
         raise CommandError("stopped; what is finished is kept", 130) from None

@@ -49,18 +49,13 @@ def check_output(
 
 def check_not_read(path: Path, option: str, reads: Iterable[Path | None]) -> None:
     """Refuse to write to what the command reads, or into it, by whichever of its names."""
-    for read in reads:
-        if read is not None and _meets(read, path):
+    for read in filter(None, reads):
+        meets = path.resolve().is_relative_to(read.resolve())
+        if path.exists():  # links have other names, also those in a folder
+            files = (read, *read.rglob("*"))
+            meets = meets or any(file.exists() and path.samefile(file) for file in files)
+        if meets:
             raise ValueError(f"{option} must not be what is read, {read}, nor in it; got {path}")
-
-
-def _meets(read: Path, path: Path) -> bool:
-    if path.resolve() == read.resolve():
-        return True
-    if read.is_dir() and any(read.samefile(folder) for folder in path.resolve().parents):
-        return True
-    files = (read, *read.rglob("*"))  # a folder may hold links to what lies elsewhere
-    return path.exists() and any(file.exists() and path.samefile(file) for file in files)
 
 
 def print_result(
@@ -98,37 +93,26 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
     table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left")
     for position, column in enumerate(columns):
         cells = [row[position] for row in rows]
-        numeric = all(map(_is_number, cells))
+        numeric = all(cell[:1] in "-+0123456789−" for cell in cells)
         whole = numeric or not position
-        table.add_column(
-            column,
-            justify="right" if numeric else "left",
-            no_wrap=whole,
-            overflow="fold",
-            min_width=max(map(len, (column, *cells))) if whole else None,
-        )
+        width = max(map(len, (column, *cells))) if whole else None
+        looks: Any = {"no_wrap": whole, "overflow": "fold", "min_width": width}
+        table.add_column(column, justify="right" if numeric else "left", **looks)
     for row in rows:
         table.add_row(*row)
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=1000)
-    console.print(table)
+    (console if console.is_terminal else Console(width=1000)).print(table)
 
 
 def as_text(value: Any) -> str:
     """Return a value for a cell: lists, tokens with their weights, and names with numbers."""
     if isinstance(value, list):
-        return " ".join(
-            f"{item['token']}:{item['weight']:.2f}" if isinstance(item, dict) else as_text(item)
-            for item in value
-        )
+        return " ".join(map(as_text, value))
+    if isinstance(value, dict) and "token" in value:
+        return f"{value['token']}:{value['weight']:.2f}"
     if isinstance(value, dict):
         return ", ".join(f"{name} {as_text(item)}" for name, item in value.items())
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _is_number(text: str) -> bool:
-    return text[:1] in "-+0123456789−"
 
 
 @contextmanager

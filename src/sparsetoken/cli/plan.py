@@ -23,8 +23,8 @@ from sparsetoken.vocabulary import PARAMETERS
 
 app = typer.Typer()
 
+_SOUGHT = ("n_samples", "dim", "n_tokens", "signal", "error")  # one is left out
 _DEFAULTED = ("n_signal", "positive_rate", "n_kinds")
-_QUANTITIES = ("n_samples", "dim", "n_tokens", "signal", *_DEFAULTED, "error")
 _PICTURES = (".png", ".pdf", ".svg")
 Metric = Annotated[
     str,
@@ -34,12 +34,15 @@ Target = Annotated[
     float,
     option("The test error to reach. With --metric auc it is 1 − AUC, with recall 1 − recall."),
 ]
-Plot = Annotated[Path | None, option("Draw the plan into this file: .png, .pdf or .svg.")]
-Report = Annotated[bool, option("Print paragraphs for a protocol, in Markdown.", "--report")]
+_SHOWN: dict[str, Any] = {
+    "plot": Annotated[Path | None, option("Draw the plan into this file: .png, .pdf or .svg.")],
+    "report": Annotated[bool, option("Print paragraphs for a protocol, in Markdown.", "--report")],
+    "as_json": AsJson,
+}
 
 
 @app.callback(invoke_without_command=True)
-@with_options(*_QUANTITIES, "fpr", no_default=("dim", "n_tokens", "signal", "error"))
+@with_options(*_SOUGHT, *_DEFAULTED, "fpr", no_default=_SOUGHT, **_SHOWN)
 def plan(
     context: typer.Context,
     model: Annotated[
@@ -51,9 +54,6 @@ def plan(
     ] = DEFAULT,
     metric: Metric = "error",
     population: PopulationFile = None,
-    plot: Plot = None,
-    report: Report = False,
-    as_json: AsJson = False,
     **values: Any,
 ) -> None:
     """Plan a study: find how many labelled sequences are needed.
@@ -76,26 +76,28 @@ def plan(
     """  # noqa: D301 (the backslash keeps the lines of the examples)
     if context.invoked_subcommand is not None:
         return
-    asked = {name: values[name] for name in _QUANTITIES}
-    asked = _of_problem(asked) if population is None else _of_population(asked, population)
-    aim = given_options({"model": model, "metric": metric, "fpr": values["fpr"]})
-
-    def make(progress: Callable[..., None]) -> Any:
-        return st.plan(**asked, **aim, progress=progress)
-
-    _show(make, plot, report, as_json, population)
+    shown, asked = _split(values, _SHOWN)
+    asked |= {"model": model, "metric": metric}
+    if population is not None:
+        asked = _of_population(asked, population)
+    else:
+        sought = {name: PARAMETERS[name].option for name in _SOUGHT}
+        missing = [flag for name, flag in sought.items() if name not in asked]
+        if len(missing) != 1:
+            raise ValueError(
+                f"leave out exactly one of {', '.join(sought.values())}; left out: "
+                f"{', '.join(missing) or 'none'}"
+            )
+    _show(lambda progress: st.plan(**asked, progress=progress), shown, population)
 
 
 @app.command("pilot", short_help="Plan from pilot data.")
-@with_options("fpr", "random_state", *READING)
+@with_options("fpr", "random_state", *READING, **_SHOWN)
 def plan_from_pilot(
     data: Data,
     error: Target,
     metric: Metric = "error",
     effort: Annotated[float, option("2 trains twice as often, for a narrower interval.")] = 1.0,
-    plot: Plot = None,
-    report: Report = False,
-    as_json: AsJson = False,
     **values: Any,
 ) -> None:
     """Plan from pilot data: train on parts of them, test on the rest, extrapolate.
@@ -108,19 +110,20 @@ def plan_from_pilot(
     sparsetoken plan pilot tokens.csv --by case --label outcome --group patient --error 0.1
     sparsetoken plan pilot table.csv --label y --error 0.1
     """  # noqa: D301 (the backslash keeps the lines of the examples)
-    given = given_options(values)
-    reading = {name: given.pop(name) for name in READING if name in given}
+    shown, asked = _split(values, _SHOWN)
+    reading, asked = _split(asked, READING)
+    asked |= {"error": error, "metric": metric, "effort": effort}
 
     def make(progress: Callable[..., None]) -> Any:
         read: Any = st.read_dataset(data, rows_alone=True, **reading).with_labels()
-        options = {"groups": read.groups, "effort": effort, "metric": metric, "progress": progress}
-        return st.plan.from_pilot(read.sequences, read.labels, error=error, **options, **given)
+        more = {"groups": read.groups, "progress": progress}
+        return st.plan.from_pilot(read.sequences, read.labels, **more, **asked)
 
-    _show(make, plot, report, as_json, data)
+    _show(make, shown, data)
 
 
 @app.command("curve", short_help="Plan from a learning curve of any classifier.")
-@with_options("fpr")
+@with_options("fpr", **_SHOWN)
 def plan_from_curve(
     file: Annotated[
         Path,
@@ -135,9 +138,6 @@ def plan_from_curve(
     ] = None,
     metric: Metric = "error",
     chance: Annotated[float, option("Error of always predicting the commonest class.")] = 0.5,
-    plot: Plot = None,
-    report: Report = False,
-    as_json: AsJson = False,
     **values: Any,
 ) -> None:
     """Plan from a learning curve, of any classifier: from a paper, or measured by you.
@@ -145,21 +145,26 @@ def plan_from_curve(
     \b
     sparsetoken plan curve curve.csv --n-test 500 --error 0.1
     """  # noqa: D301 (the backslash keeps the lines of the examples)
+    shown, asked = _split(values, _SHOWN)
+    asked |= {"error": error, "metric": metric, "chance": chance}
 
-    def make(progress: Callable[..., None]) -> Any:
-        table = _read_curve(file)
-        if n_test is not None:
-            table["n_test"] = n_test
+    def make(_: Callable[..., None]) -> Any:
+        from sparsetoken.planner import read_curve
+
+        try:
+            table = read_curve(file.read_text(encoding="utf-8"))
+        except ValueError as wrong:
+            raise ValueError(f"{file}: {wrong}") from None
+        table |= given_options({"n_test": n_test})
         if "n_test" not in table:
             raise ValueError(f"--n-test must be given: {file} has no column n_test")
-        options = {"chance": chance, "metric": metric, **given_options(values)}
-        return st.plan.from_curve(**table, error=error, **options)
+        return st.plan.from_curve(**table, **asked)
 
-    _show(make, plot, report, as_json, file)
+    _show(make, shown, file)
 
 
 @app.command("test-size", short_help="Plan the number of test samples.")
-@with_options("fpr", "positive_rate")
+@with_options("fpr", "positive_rate", **_SHOWN)
 def plan_test_size(
     value: Annotated[float, option("The value that you expect.")],
     metric: Annotated[str, option("What is measured: accuracy, error, auc or recall.")] = (
@@ -176,9 +181,6 @@ def plan_test_size(
     ] = None,
     correlation: Annotated[float, option("Between the two classifiers' estimates.")] = 0.5,
     level: Annotated[float, option("Of confidence.")] = 0.95,
-    plot: Plot = None,
-    report: Report = False,
-    as_json: AsJson = False,
     **values: Any,
 ) -> None:
     """Plan the test set: for an interval of a given width, or for a test with a given power.
@@ -187,28 +189,32 @@ def plan_test_size(
     sparsetoken plan test-size --metric recall --fpr 0.01 --value 0.8 --width 0.1
     sparsetoken plan test-size --metric auc --value 0.85 --null 0.75 --power 0.9
     """  # noqa: D301 (the backslash keeps the lines of the examples)
-    asked = {"metric": metric, "value": value, "width": width, "null": null, "power": power}
+    shown, asked = _split(values, _SHOWN)
+    asked |= {"metric": metric, "value": value, "width": width, "null": null, "power": power}
     asked |= {"other": other, "correlation": correlation, "level": level}
 
-    def make(progress: Callable[..., None]) -> Any:
+    def make(_: Callable[..., None]) -> Any:
         from sparsetoken.planner.testing import plan_test_size
 
-        return plan_test_size(**asked, **given_options(values))  # type: ignore[arg-type]
+        return plan_test_size(**asked)
 
-    _show(make, plot, report, as_json)
+    _show(make, shown)
+
+
+def _split(values: dict[str, Any], names: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the given options with these names, and the others."""
+    given = given_options(values)
+    return {name: given.pop(name) for name in names if name in given}, given
 
 
 def _show(
-    make: Callable[[Callable[..., None]], Any],
-    plot: Path | None,
-    report: bool,
-    as_json: bool,
-    read: Path | None = None,
+    make: Callable[[Callable[..., None]], Any], shown: dict[str, Any], read: Path | None = None
 ) -> None:
     """Make a plan, draw it, and print it as JSON, as a report or as a summary.
 
     With JSON, a target that cannot be reached is an answer too.
     """
+    plot, as_json = shown.get("plot"), shown.get("as_json")
     if plot is not None:
         check_output(plot, _PICTURES, "--plot", (read,))
     try:
@@ -216,55 +222,24 @@ def _show(
             result = make(progress)
             if plot is not None:
                 result.plot(plot)
-            text = result.report(markdown=True).rstrip() if report else ""
+            text = result.report(markdown=True).rstrip() if shown.get("report") else ""
             content = result.to_dict() if as_json else text or result.summary()
     except ValueError as impossible:
         if as_json and hasattr(impossible, "to_dict"):
             print_json(impossible.to_dict())
         raise
-    if as_json:
-        print_json(content)
-    else:
-        typer.echo(content)
+    (print_json if as_json else typer.echo)(content)
 
 
-def _read_curve(file: Path) -> dict[str, Any]:
-    from sparsetoken.planner import read_curve
-
-    try:
-        return read_curve(file.read_text(encoding="utf-8"))
-    except ValueError as wrong:
-        raise ValueError(f"{file}: {wrong}") from None
-
-
-def _of_problem(quantities: dict[str, Any]) -> dict[str, Any]:
-    """Fill what has a default; one of the others must be missing."""
-    always = [name for name in _QUANTITIES if name not in _DEFAULTED]
-    missing = [name for name in always if quantities[name] is None]
-    if len(missing) != 1:
-        raise ValueError(
-            f"leave out exactly one of {', '.join(map(_dashed, always))}; left out: "
-            f"{', '.join(map(_dashed, missing)) or 'none'}"
-        )
-    return given_options(quantities)
-
-
-def _of_population(quantities: dict[str, Any], file: Path) -> dict[str, Any]:
+def _of_population(asked: dict[str, Any], file: Path) -> dict[str, Any]:
     """Return the arguments of a plan for a population."""
     from sparsetoken.population import Population
 
     for name in ("n_tokens", "n_signal", "signal", "n_kinds"):
-        if quantities[name] is not None:
-            raise ValueError(f"{_dashed(name)} must be left out: each kind has its own")
-    table, rate = read_population(file), quantities["positive_rate"]
-    problem = Population.from_tables(
-        table["kinds"],
-        table.get("label_errors", (0.0, 0.0)),
-        PARAMETERS["positive_rate"].default if rate is None else rate,
-    )
-    asked = {name: quantities[name] for name in ("n_samples", "dim", "error")}
-    return asked | {"problem": problem.plain()}
-
-
-def _dashed(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+        if name in asked:
+            flag = PARAMETERS[name].option
+            raise ValueError(f"{flag} must be left out: each kind has its own")
+    rate = asked.pop("positive_rate", PARAMETERS["positive_rate"].default)
+    problem = Population.from_tables(**read_population(file), positive_rate=rate)
+    sizes = dict.fromkeys(("n_samples", "dim", "error"))
+    return sizes | asked | {"problem": problem.plain()}

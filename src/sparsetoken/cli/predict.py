@@ -1,15 +1,11 @@
 """``sparsetoken predict``: scores of sequences in a file, and the tokens that matter."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import sparsetoken as st
 from sparsetoken.cli.options import AsJson, Data, Model, option, read_as_in_fit, with_options
 from sparsetoken.cli.output import as_text, check_output, message, print_json, print_table, waiting
-
-if TYPE_CHECKING:
-    from sparsetoken.files import Dataset
-    from sparsetoken.inspection.measures import Measure
 
 Columns = dict[str, list[Any]]
 
@@ -38,6 +34,7 @@ def predict(
     95 % intervals.
     """
     from sparsetoken.experiments.table import write_columns
+    from sparsetoken.sequences.fingerprints import seen_in_fit
 
     reads = (model, data, reading["labels"])
     for name, path, others in (("--out", out, reads), ("--tokens", tokens, (*reads, out))):
@@ -45,19 +42,23 @@ def predict(
             check_output(path, [".csv", ".parquet"], name, others)
     classifier: Any = st.load(model)
     dataset = read_as_in_fit(data, model, reading)
-    _warn_if_seen(classifier, dataset)
+    if seen := int(seen_in_fit(classifier, dataset.sequences).sum()):
+        message(
+            f"{seen} of the {len(dataset)} sequences of {data} were used to fit this "
+            "model: it has seen their labels, so its scores here are too good"
+        )
     with waiting("predicting"):
-        X = dataset.sequences
-        predicted, scores = classifier.predict(X), classifier.decision_function(X)
+        predicted, scores = (
+            ask(dataset.sequences) for ask in (classifier.predict, classifier.decision_function)
+        )
         table = _predictions(classifier, dataset, predicted, scores, top)
         measures = _measures(classifier, dataset, predicted, scores)
     if tokens is not None:
         write_columns(_token_columns(classifier, dataset), tokens)
         message(f"{len(dataset.rows)} tokens: {tokens}")
     if as_json:
-        print_json(
-            [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-        )
+        rows = zip(*table.values(), strict=True)
+        print_json([dict(zip(table, row, strict=True)) for row in rows])
     elif out is not None:
         if "top_tokens" in table:
             table["top_tokens"] = list(map(as_text, table["top_tokens"]))
@@ -66,24 +67,11 @@ def predict(
     else:
         _print(table, measures, classifier.classes_)
         return
-    for measure in measures:
-        message(f"{measure.name} {measure}")
+    for name, value in measures:
+        message(f"{name} {value}")
 
 
-def _warn_if_seen(classifier: Any, dataset: "Dataset") -> None:
-    from sparsetoken.sequences.fingerprints import seen_in_fit
-
-    seen = int(seen_in_fit(classifier, dataset.sequences).sum())
-    if seen:
-        message(
-            f"{seen} of the {len(dataset)} sequences of {dataset.path} were used to fit this "
-            "model: it has seen their labels, so its scores here are too good"
-        )
-
-
-def _predictions(
-    classifier: Any, dataset: "Dataset", predicted: Any, scores: Any, top: int
-) -> Columns:
+def _predictions(classifier: Any, dataset: Any, predicted: Any, scores: Any, top: int) -> Columns:
     """Return one row per sequence: the prediction, probabilities, score, tokens and label."""
     X, names = dataset.sequences, [str(name) for name in classifier.classes_]
     chances = classifier.predict_proba(X)
@@ -108,7 +96,7 @@ def _predictions(
     return table
 
 
-def _measures(classifier: Any, dataset: "Dataset", predicted: Any, scores: Any) -> "list[Measure]":
+def _measures(classifier: Any, dataset: Any, predicted: Any, scores: Any) -> list[tuple[str, str]]:
     """Return how good the model is on the sequences whose label it knows."""
     from sparsetoken.inspection.measures import judge
 
@@ -120,36 +108,33 @@ def _measures(classifier: Any, dataset: "Dataset", predicted: Any, scores: Any) 
         message(f"the labels of {dataset.path} are none of the model's: {', '.join(names)}")
         return []
     rows, labels = list(index), classifier.classes_[list(index.values())]
-    return judge(labels, predicted[rows], scores[rows], classifier.classes_)
+    judged = judge(labels, predicted[rows], scores[rows], classifier.classes_)
+    return [(measure.name, str(measure)) for measure in judged]
 
 
-def _print(table: Columns, measures: "list[Measure]", classes: Any) -> None:
+def _print(table: Columns, measures: list[tuple[str, str]], classes: Any) -> None:
     """Print predictions and measures for people."""
     shown = {n: map(as_text, v) for n, v in table.items() if not n.startswith("probability_")}
     score = f"score for {str(classes[1])!r}; " if len(classes) == 2 else ""
     title = f"probability of the prediction; {score}top tokens, counted from 0, with their weights"
     print_table(list(shown), list(zip(*shown.values(), strict=True)), title)
     if measures:
-        lines = [(measure.name, str(measure)) for measure in measures]
-        print_table(("on labelled sequences", "95 % interval"), lines)
+        print_table(("on labelled sequences", "95 % interval"), measures)
 
 
-def _token_columns(classifier: Any, dataset: "Dataset") -> Columns:
+def _token_columns(classifier: Any, dataset: Any) -> Columns:
     """Return a table with one row per token, in the order of sequences and positions."""
-    import numpy as np
-
-    lengths = dataset.sequences.lengths
+    lengths, names = dataset.sequences.lengths.tolist(), [str(c) for c in classifier.classes_]
+    of_each = list(zip(dataset.ids, lengths, strict=True))
     table: Columns = {
-        "sequence": np.repeat(np.array(dataset.ids, dtype=object), lengths).tolist(),
-        "position": np.concatenate([np.arange(length) for length in lengths]).tolist(),
+        "sequence": [name for name, length in of_each for _ in range(length)],
+        "position": [position for length in lengths for position in range(length)],
         "row": dataset.rows.tolist(),
     }
     if dataset.coords is not None:
-        for axis, places in zip("xyz", dataset.coords.T, strict=False):
-            table[axis] = places.tolist()
+        table |= zip("xyz", dataset.coords.T.tolist(), strict=False)
     table |= {"weight": [], "contribution": [], "towards": []}
-    names = [str(name) for name in classifier.classes_]
-    for explanation in classifier.explain(dataset.sequences, top=int(lengths.max())):
+    for explanation in classifier.explain(dataset.sequences, top=max(lengths)):
         _, weights, contributions, *_ = explanation.by_position()
         label = str(explanation.speaks_for)
         other = names[0] if len(names) == 2 and label == names[1] else f"not {label}"

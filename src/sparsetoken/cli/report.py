@@ -1,14 +1,11 @@
 """``sparsetoken report``: one page about a model and labelled sequences."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import sparsetoken as st
 from sparsetoken.cli.options import Data, Model, option, read_as_in_fit, with_options
 from sparsetoken.cli.output import check_output, message, waiting
-
-if TYPE_CHECKING:
-    from sparsetoken.files import Dataset
 
 
 @with_options("by", "label", "labels", "features", "group", "layer")
@@ -38,19 +35,17 @@ def report(
     classifier: Any = st.load(model)
     dataset = read_as_in_fit(data, model, reading).with_labels()
     texts = None if token_text is None else _texts(dataset, token_text)
+    judging: Any = {"groups": dataset.groups, "fpr": fpr, "error": error, "plan": plan}
+    judging["random_state"] = random_state
     with waiting("judging; refits and the plan may take a minute"):
         evidence = st.report(
             classifier,
             dataset.sequences,
             dataset.labels,
             out,
-            groups=dataset.groups,
-            fpr=fpr,
-            error=error,
-            plan=plan,
             title=title or f"{data.stem}: {type(classifier).__name__}",
             token_texts=texts,
-            random_state=random_state,
+            **judging,
         )
     for measure in evidence.measures:
         message(f"{measure.name} {measure}")
@@ -59,7 +54,7 @@ def report(
     message(f"report: {out}")
 
 
-def _texts(dataset: "Dataset", column: str) -> dict[str, list[str]]:
+def _texts(dataset: Any, column: str) -> dict[str, list[str]]:
     """Return the text of each token, by name of the sequence."""
     from sparsetoken.files import is_table, open_table
     from sparsetoken.sequences.forms import find_name

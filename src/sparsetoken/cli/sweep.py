@@ -1,8 +1,10 @@
 """``sparsetoken sweep``: run a sweep from a TOML file, look at its state, export its table."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,9 +20,6 @@ from sparsetoken.cli.output import (
     waiting,
 )
 
-if TYPE_CHECKING:
-    from sparsetoken.experiments import Store
-
 app = typer.Typer(
     help="Compute theory and simulation over a grid of parameters; resumable.", no_args_is_help=True
 )
@@ -34,28 +33,21 @@ StorePath = Annotated[
 ]
 
 
-def _load(file: Path) -> Any:
-    from sparsetoken.experiments import load_sweep
-
-    sys.path.insert(0, str(file.parent.resolve()))  # losses and poolings may lie beside it
-    return load_sweep(file)
-
-
-def _open(file: Path | None, store: Path | None) -> "tuple[Store, Any]":
-    """Return the store for reading, and the cells of the sweep; None without a sweep."""
-    from sparsetoken.experiments import Store
+@contextmanager
+def _opened(file: Path | None, store: Path | None, read_only: bool = True) -> Iterator[Any]:
+    """Provide the store, and the sweep; None without one."""
+    from sparsetoken.experiments import Store, load_sweep
 
     if file is None and store is None:
         raise ValueError("name the sweep, a TOML file, or its results with --store")
-    cells = _load(file).cells() if file else None
-    opened = Store(store or Path(str(file)).with_suffix(".db"), read_only=True)
-    _tell_damage(opened)
-    return opened, cells
-
-
-def _tell_damage(store: "Store") -> None:
-    if store.damaged:
-        message(f"{store.damaged} damaged lines of {store.path} count as not computed")
+    sweep = None
+    if file is not None:
+        sys.path.insert(0, str(file.parent.resolve()))  # losses and poolings may lie beside it
+        sweep = load_sweep(file)
+    with Store(store or Path(str(file)).with_suffix(".db"), read_only=read_only) as opened:
+        if opened.damaged:
+            message(f"{opened.damaged} damaged lines of {opened.path} count as not computed")
+        yield opened, sweep
 
 
 @app.command("run")
@@ -83,15 +75,16 @@ def run_sweep(
     A loss or pooling of your own is named by its import path, "my_losses:Huber", from a module
     beside the sweep or installed.
     """  # noqa: D301 (the backslash keeps the lines of the example)
-    from sparsetoken.experiments import Store, run
+    from sparsetoken.experiments import run
 
     path = store or file.with_suffix(".db")
     check_not_read(path, "--store", [file])
-    sweep = _load(file)
-    with Store(path) as opened:
-        _tell_damage(opened)
-        with open_executor(workers, scheduler) as executor, waiting("cells", counted=True) as bar:
-            report = run(sweep, opened, executor, progress=bar)
+    with (
+        _opened(file, path, read_only=False) as (opened, sweep),
+        open_executor(workers, scheduler) as executor,
+        waiting("cells", counted=True) as bar,
+    ):
+        report = run(sweep, opened, executor, progress=bar)
     if as_json:
         print_json({"store": str(path), **report._asdict()})
     message(
@@ -107,8 +100,8 @@ def run_sweep(
 @app.command()
 def status(file: AnySweepFile = None, store: StorePath = None, as_json: AsJson = False) -> None:
     """Say how many cells are done, pending and failed, and why they failed."""
-    opened, cells = _open(file, store)
-    with opened:
+    with _opened(file, store) as (opened, sweep):
+        cells = sweep.cells() if sweep else None
         counts, failures = opened.counts(cells), opened.failures(cells)
     listed = [{"values": f.cell.values, "error": f.error} for f in failures]
     rows = [(name, str(count)) for name, count in counts.items()]
@@ -134,8 +127,8 @@ def export(
     if out is not None:
         results = store if file is None else store or file.with_suffix(".db")
         check_output(out, (".csv", ".parquet"), reads=(file, results))
-    opened, cells = _open(file, store)
-    with opened:
+    with _opened(file, store) as (opened, sweep):
+        cells = sweep.cells() if sweep else None
         rows = opened.rows(cells)
         missing = len(opened.failures(cells) if cells is None else opened.missing(cells))
     if out is not None:

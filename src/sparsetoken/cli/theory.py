@@ -9,18 +9,14 @@ from sparsetoken.cli.options import (
     PopulationFile,
     given_options,
     read_population,
+    starting_with,
     with_options,
 )
 from sparsetoken.cli.output import message, print_result
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
 _OTHERS = ("n_samples", "dim", "trials", "random_state")  # of plans, simulations
-_POPULATION = ("kinds", "label_errors")  # not plain numbers
-_PARAMETERS = [name for name in PARAMETERS if name not in (*_OTHERS, *_POPULATION)]
-
-
-def _complete_quantity(typed: str) -> list[str]:
-    return [quantity for quantity in MEASURED if quantity.startswith(typed)]
+_PARAMETERS = [n for n in PARAMETERS if n not in (*_OTHERS, "kinds", "label_errors")]
 
 
 @with_options(*_PARAMETERS)
@@ -29,7 +25,7 @@ def theory(
         str | None,
         typer.Argument(
             help="One or several, with commas; leave it out for the list.",
-            autocompletion=_complete_quantity,
+            autocompletion=starting_with(MEASURED),
         ),
     ] = None,
     population: PopulationFile = None,
@@ -66,7 +62,7 @@ def theory(
         return
     from sparsetoken.experiments import compute, make_cell
 
-    settings = given_options(values) | read_population(population)
+    settings = given_options(values) | (read_population(population) if population else {})
     asked = quantity.split(",")
     cell = make_cell("theory", asked, settings)
     missing = sorted(set(asked) - set(cell.quantities if cell else ()))

@@ -27,13 +27,7 @@ class Scale(NamedTuple):
 
 
 def from_zero(label: str, highest: float) -> Scale:
-    """Return an axis from 0 to above ``highest``, with round ticks.
-
-    Examples
-    --------
-    >>> from_zero("tokens", 186.0).ticks, from_zero("error", 0.42).ticks
-    ((0.0, 50.0, 100.0, 150.0, 200.0), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5))
-    """
+    """Return an axis from 0 to above ``highest``, with round ticks."""
     unit = 10.0 ** math.floor(math.log10(highest / 5))
     step = next(unit * factor for factor in (1, 2, 2.5, 5, 10) if unit * factor >= highest / 5)
     count = math.ceil(highest / step - 1e-9)
@@ -42,17 +36,7 @@ def from_zero(label: str, highest: float) -> Scale:
 
 
 class Chart:
-    """A chart with two axes, drawn mark by mark.
-
-    Examples
-    --------
-    >>> from sparsetoken.reporting.charts import Scale, Chart
-    >>> unit = (0.0, 1.0, (0, 0.5, 1))
-    >>> chart = Chart("ROC", Scale("false positives", *unit), Scale("recall", *unit))
-    >>> chart.line([(0, 0), (0.1, 0.8), (1, 1)], "main")
-    >>> "<svg" in chart.svg()
-    True
-    """
+    """A chart with two axes, drawn mark by mark."""
 
     def __init__(self, title: str, x: Scale, y: Scale) -> None:
         self.title, self.x, self.y = title, x, y
@@ -65,11 +49,8 @@ class Chart:
 
     def band(self, x: Sequence[float], lower: Any, upper: Any) -> None:
         """Shade between a lower and an upper value at each x."""
-        self.line(
-            [*zip(x, lower, strict=True), *zip(x[::-1], upper[::-1], strict=True)],
-            "band",
-            "polygon",
-        )
+        there, back = zip(x, lower, strict=True), zip(x[::-1], upper[::-1], strict=True)
+        self.line([*there, *back], "band", "polygon")
 
     def point(self, x: float, y: float, low: float, high: float, text: str) -> None:
         """Draw a point with an error bar; ``text`` is shown when the pointer rests on it."""

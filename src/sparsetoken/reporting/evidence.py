@@ -37,11 +37,8 @@ class Shown(NamedTuple):
     """What each token adds to the score of the predicted class."""
 
 
-class Step(NamedTuple):
-    """One bin of a curve: where it lies, and the fraction observed there."""
-
-    x: float
-    fraction: Measure
+Steps = list[tuple[float, Measure]]
+"""The bins of a curve: where each lies, and the fraction observed there."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +64,8 @@ class Evidence:
     roc: dict[str, tuple[Floats, Floats]]
     """By class; of two classes, of the second alone."""
     confusion: Indices
-    calibration: list[Step]
-    by_length: list[Step]
+    calibration: Steps
+    by_length: Steps
     members: dict[str, float]
     findings: list[str]
     right: list[Shown]
@@ -102,9 +99,16 @@ def gather(
         options: Any = {"error": target, "groups": groups, "random_state": random_state}
         pilot = planner.plan.from_pilot(X, y, estimator=clone(classifier), **options)
 
-    def show(rows: Indices) -> list[Shown]:
-        shown = [(i, labels[i], predicted[i], probability[i]) for i in rows[:_SHOWN]]
-        return [_describe(classifier, sequences, *one) for one in shown]
+    def show(places: Indices) -> list[Shown]:
+        shown = []
+        for i in places[:_SHOWN]:
+            name = rows[i] if X.ids is None else sequences.ids[i]  # as the caller counts
+            asked = {"top": int(lengths[i]), "label": predicted[i]}
+            (explanation,) = classifier.explain(sequences[[i]], **asked)
+            _, weights, contributions, *_ = explanation.by_position()
+            words = str(name), str(labels[i]), str(predicted[i])
+            shown.append(Shown(*words, float(probability[i]), weights, contributions))
+        return shown
 
     return Evidence(
         classifier=type(classifier).__name__,
@@ -175,13 +179,11 @@ def _roc(y: Array, classes: Array, scores: Floats) -> dict[str, tuple[Floats, Fl
     }
 
 
-def _binned(x: Floats, hits: Bools) -> list[Step]:
+def _binned(x: Floats, hits: Bools) -> Steps:
     """Return the rate of hits in bins of about equal size."""
     edges = np.unique(np.quantile(x, np.linspace(0.0, 1.0, _BINS + 1)))
     which = np.searchsorted(edges[1:-1], x, side="right")
-    return [
-        Step(float(x[which == k].mean()), fraction("", hits[which == k])) for k in np.unique(which)
-    ]
+    return [(float(x[which == k].mean()), fraction("", hits[which == k])) for k in np.unique(which)]
 
 
 def _findings(
@@ -193,18 +195,3 @@ def _findings(
         return ["A diagnosis needs two sequences of each class."]
     diagnosis = diagnose(classifier, MemoryData(X), index, refitted)
     return str(replace(diagnosis, more_samples=None) if plan else diagnosis).splitlines()
-
-
-def _describe(
-    classifier: SequenceClassifier,
-    X: Sequences,
-    i: int,
-    label: Any,
-    predicted: Any,
-    probability: float,
-) -> Shown:
-    """Return a sequence with what its tokens say of the predicted class."""
-    name = str(i if X.ids is None else X.ids[i])
-    (explanation,) = classifier.explain(X[[i]], top=int(X.lengths[i]), label=predicted)
-    _, weights, contributions, *_ = explanation.by_position()
-    return Shown(name, str(label), str(predicted), float(probability), weights, contributions)

@@ -83,8 +83,8 @@ def _judged(evidence: Evidence) -> str:
         "How often the predicted class is right; dashed: as often as claimed": calibration,
     }
     if len(evidence.by_length) > 1:
-        longest = max(step.x for step in evidence.by_length)
-        top = max(0.1, *(step.fraction.high for step in evidence.by_length))
+        longest = max(x for x, _ in evidence.by_length)
+        top = max(0.1, *(rate.high for _, rate in evidence.by_length))
         lengths = Chart("Error by length", from_zero("tokens", longest), from_zero("error", top))
         for x, rate in evidence.by_length:
             lengths.point(x, rate.value, rate.low, rate.high, f"{x:.0f} tokens: {rate}")

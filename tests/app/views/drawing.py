@@ -3,12 +3,10 @@
 import contextlib
 import io
 import re
-import shlex
 
 import pytest
 
 from sparsetoken.app.views import VIEWS
-from sparsetoken.cli import main
 
 RATES = ("beta", "lr_readout", "lr_bias", "lr_query", "loss")
 PROBLEM = ("n_tokens", "n_signal", "signal", "positive_rate")
@@ -77,11 +75,3 @@ def printed(picture):
         exec(picture["python"], {})
     found = re.findall(r"nan|-?\b\d+(?:\.\d*)?(?:e[+-]?\d+)?", shown.getvalue())
     return [float(number) for number in found]
-
-
-def commanded(picture, capsys):
-    """Run the command of a view and return the numbers that it prints."""
-    with pytest.raises(SystemExit) as ended:
-        main([*shlex.split(picture["command"])[1:], "--json"])
-    assert not ended.value.code
-    return [float(value) for value in re.findall(r'"value": ([-\d.e]+)', capsys.readouterr().out)]

@@ -1,4 +1,4 @@
-"""Learning curves are what the library computes; their script and command give the same."""
+"""Learning curves are what the library computes; their script gives the same."""
 
 import math
 import re
@@ -9,7 +9,6 @@ import sparsetoken as st
 from app.views.drawing import (
     ODD,
     checked,
-    commanded,
     draw,
     first,
     lines,
@@ -18,6 +17,7 @@ from app.views.drawing import (
     rates,
     trace,
 )
+from sparsetoken.app.view import per_cent
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
@@ -85,38 +85,15 @@ def test_the_majority_is_drawn_where_classes_are_unequal():
     picture = first("learning", {"loss": "square", "positive_rate": 0.01})
     assert trace(picture, "always the larger class")["y"] == [0.01, 0.01]
     assert "Always answering the larger class errs on 1\N{NO-BREAK SPACE}%" in picture["sentence"]
+    other = first("learning", {"loss": "square", "positive_rate": 0.8, "error": 0.1})
+    assert trace(other, "always the larger class")["y"] == pytest.approx([0.2, 0.2])
+    assert "Always answering" not in other["sentence"]  # it misses the target
     assert "always the larger class" not in names(first("learning", {"loss": "square"}))
 
 
 @pytest.mark.system
-def test_populations():
-    given = ODD | {"signal_spread": 0.25, "length_spread": 0.4}
-    picture = draw("learning", given)
-    table = picture["table"]
-    assert set(table["model"]) == {"two-step", "pooled", "optimal"}  # one length for vectorized
-    kinds = [
-        st.SparseTokenProblem(n_tokens, 1, signal, 0.4) for signal in (3, 5) for n_tokens in (6, 14)
-    ]
-    found = st.theory.risk(st.Population(kinds), "pooled", alpha=20.0, reg=0.01, loss="square")
-    errors = [e for m, e in zip(table["model"], table["test_error"], strict=True) if m == "pooled"]
-    assert errors[-1] == pytest.approx(found.test_error, rel=1e-5)
-    assert printed(picture)[:25] == pytest.approx(errors, abs=2e-5)
-    floor = st.theory.oracle_error(st.Population(kinds), "bayes", n_points=4096)
-    assert trace(picture, "Bayes floor")["y"] == pytest.approx([floor] * 2, rel=1e-2)
-    assert picture["command"] == ""
-
-
-@pytest.mark.system
-@pytest.mark.parametrize("given", [{"split": 0.3}, {"quantity": "recall", "fpr": 0.05}], ids=str)
-def test_the_command_of_learning_curves_gives_the_end_of_the_curve(given, capsys):
-    picture = draw("learning", ODD | given | {"alpha_max": 3.0})
-    (value,) = commanded(picture, capsys)
-    assert value == pytest.approx(trace(picture, "two-step attention")["y"][-1], rel=3e-3)
-
-
-@pytest.mark.system
-def test_simulated_points_are_of_the_population_of_the_curves():
-    given = {"loss": "square", "reg": 0.1, "signal": 5.0, "signal_spread": 0.6, "n_tokens": 4}
+def test_simulated_points_agree_with_the_curves():
+    given = {"loss": "square", "reg": 0.1, "signal": 5.0, "n_tokens": 4}
     given |= {"dim": 60, "trials": 8, "alpha_max": 4.0}
     sent = lines("learning", given, simulate=True)
     assert [line["progress"] for line in sent[2:4]] == ["0 of 22 points", "1 of 22 points"]
@@ -126,9 +103,6 @@ def test_simulated_points_are_of_the_population_of_the_curves():
     error = points["error_y"]["array"][-1]
     # The theory is for many dimensions.
     assert abs(points["y"][-1] - drawn["y"][-1]) < 4 * error + 0.01
-    plain = st.SparseTokenProblem(4, 1, 5.0)
-    alone = st.theory.risk(plain, "pooled", alpha=4.0, reg=0.1, loss="square")
-    assert abs(points["y"][-1] - alone.test_error) > 8 * error + 0.01  # it would see that
 
 
 def test_a_simulation_that_is_not_possible_says_so():
@@ -137,3 +111,45 @@ def test_a_simulation_that_is_not_possible_says_so():
         lines("learning", given, simulate=True)
     with pytest.raises(ValueError, match="is not simulated"):
         lines("learning", {"quantity": "training"}, simulate=True)
+
+
+TRAINING = {"quantity": "training"}
+
+
+def test_training():
+    given = TRAINING | {"steps": 4, "signal": 4.0}
+    picture = draw("learning", given)
+    values = checked("learning", given)
+    found = st.theory.training(
+        st.SparseTokenProblem(10, 1, 4.0),
+        steps=4,
+        alpha=2.0,
+        batches="online",
+        reg=values["reg"],
+        n_points=2048,
+        lr_readout=2.0,
+        lr_bias=2.0,
+        lr_query=1.0,
+    )
+    assert trace(picture, "query", 1)["y"] == pytest.approx(found.cosine)
+    assert trace(picture, "test error")["y"] == pytest.approx(found.test_error)
+    assert printed(picture) == pytest.approx([*found.cosine, *found.test_error], abs=2e-5)
+    assert f"the test error is {per_cent(found.test_error[-1])}" in picture["sentence"]
+
+
+def test_training_opens_on_a_curve_that_falls():
+    picture = first("learning", TRAINING)
+    errors = picture["table"]["test_error"]
+    assert errors == sorted(errors, reverse=True)
+    assert picture["sentence"].endswith(", the lowest so far.")
+
+
+@pytest.mark.system
+def test_training_that_runs_away_is_drawn_as_far_as_it_goes():
+    given = TRAINING | {"loss": "square", "step_readout": 50.0, "step_query": 50.0, "steps": 12}
+    picture = draw("learning", given | {"batches": "fresh", "reg": 1e-6})
+    assert trace(picture, "query", 1)["x"] == [1, 2] == picture["table"]["step"]
+    assert "After 2 steps" in picture["sentence"]
+    assert "cannot be followed" in picture["sentence"]
+    with pytest.raises(ValueError, match="first step already runs away"):
+        draw("learning", given)

@@ -15,13 +15,6 @@ export function make(tag, properties = {}, ...children) {
     return element;
 }
 
-// A table of a few named values.
-export function facts(pairs) {
-    const rows = Object.entries(pairs).map(([name, value]) =>
-        make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)));
-    return rows.length ? make("table", {}, make("tbody", {}, ...rows)) : "";
-}
-
 function toPlace(control, value) {
     const { low, high, logarithmic } = control;
     const fraction = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low || 1);
@@ -38,8 +31,7 @@ function toValue(control, place) {
 // The value that a text stands for, or undefined if it stands for none.
 export function parse(control, text) {
     if (!control.slider) {
-        const options = Object.keys(control.options);
-        return !options.length || options.includes(text) ? text : undefined;
+        return Object.hasOwn(control.options, text) ? text : undefined;
     }
     if (text.trim() === "") {
         return control.default === null ? null : undefined;
@@ -65,7 +57,7 @@ export function build(parent, spec, changed) {
         const group = make("details", { className: "group", open: true }, make("summary", {}, heading));
         for (const name of names) {
             const control = spec.controls[name];
-            const [element, set] = (control.slider ? number : field)(control, changed);
+            const [element, set] = (control.slider ? number : choice)(control, changed);
             element.append(make("p", { className: "help", id: `help-${name}` }, control.help));
             element.dataset.name = name;
             element.title = control.help;
@@ -77,19 +69,13 @@ export function build(parent, spec, changed) {
     return setters;
 }
 
-// A choice among options, or some lines of text.
-function field(control, changed) {
+function choice(control, changed) {
     const { name } = control;
-    const choices = Object.entries(control.options).map(([value, text]) => make("option", { value: value }, text));
-    const element = choices.length ? make("select", { id: `choice-${name}` }, ...choices) : make("textarea", {
-        id: `lines-${name}`, rows: 6, spellcheck: false, maxLength: 4000,
-        placeholder: "n_samples,error\n50,0.31\n100,0.24\n200,0.17",
-    });
-    element.setAttribute("aria-describedby", `help-${name}`);
+    const choices = Object.entries(control.options).map(([value, text]) => make("option", { value }, text));
+    const element = make("select", { id: `choice-${name}`, "aria-describedby": `help-${name}` }, ...choices);
     element.addEventListener("input", () => changed(name, element.value));
     const label = make("label", { htmlFor: element.id, className: "label" }, capital(control.label));
-    const className = choices.length ? "control line" : "control";
-    return [make("div", { className: className }, label, element), (value) => { element.value = value; }];
+    return [make("div", { className: "control line" }, label, element), (value) => { element.value = value; }];
 }
 
 function number(fixed, changed) {
@@ -98,48 +84,37 @@ function number(fixed, changed) {
     const { name } = control;
     const [letter, index] = control.symbol.split("_");
     const symbol = make("span", { className: "symbol" }, letter, ...(index ? [make("sub", {}, index)] : []));
-    const count = make("span", { className: "count", "data-count": name });
     const field = make("input", {
         type: "number", id: `number-${name}`, min: control.low, max: control.high,
         step: control.whole ? "1" : "any", placeholder: control.default === null ? "none" : "",
         "aria-describedby": `help-${name}`,
     });
-    const slider = make("input", {
-        type: "range", min: 0, max: PLACES, step: 1, "aria-label": capital(control.label),
-    });
+    const slider = make("input", { type: "range", min: 0, max: PLACES, step: 1, "aria-label": capital(control.label) });
     const wrong = make("p", { className: "wrong", hidden: true });
     const mark = (is) => {
         wrong.hidden = !is;
         wrong.textContent = is ? `Give ${allowed(control)}.` : "";
         field.setAttribute("aria-invalid", String(is));
     };
-    const write = (value) => { // small numbers as 1e-6: the field is narrow
-        field.value = value && value < 1e-3 ? value.toExponential() : value ?? "";
+    const put = (value, source) => {
+        if (source !== field) { // small numbers as 1e-6: the field is narrow
+            field.value = value && value < 1e-3 ? value.toExponential() : value ?? "";
+        }
+        if (source !== slider) {
+            slider.value = toPlace(control, value ?? control.low);
+        }
+        slider.setAttribute("aria-valuetext", value ?? "not given");
+        mark(false);
     };
-    const speak = (value) => slider.setAttribute("aria-valuetext", value === null ? "not given" : String(value));
-    field.addEventListener("input", () => {
-        const value = field.validity.badInput ? undefined : parse(control, field.value);
+    const take = (value, source) => {
         mark(value === undefined);
         if (value !== undefined) {
-            slider.value = toPlace(control, value ?? control.low);
-            speak(value);
+            put(value, source);
             changed(name, value);
         }
-    });
-    slider.addEventListener("input", () => {
-        const value = toValue(control, Number(slider.value));
-        write(value);
-        mark(false);
-        speak(value);
-        changed(name, value);
-    });
-    const label = make("label", { htmlFor: field.id },
-        make("span", { className: "label" }, capital(control.label), " ", symbol), count);
-    const line = make("div", { className: "line" }, label, field);
-    return [make("div", { className: "control" }, line, slider, wrong), (value) => {
-        write(value);
-        slider.value = toPlace(control, value ?? control.low);
-        speak(value);
-        mark(false);
-    }];
+    };
+    field.addEventListener("input", () => take(field.validity.badInput ? undefined : parse(control, field.value), field));
+    slider.addEventListener("input", () => take(toValue(control, Number(slider.value)), slider));
+    const label = make("label", { htmlFor: field.id, className: "label" }, capital(control.label), " ", symbol);
+    return [make("div", { className: "control" }, make("div", { className: "line" }, label, field), slider, wrong), put];
 }

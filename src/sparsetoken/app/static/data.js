@@ -26,15 +26,9 @@ export function startData({ most_bytes: most, fields }, open) {
         take(get("file").files[0]);
         get("file").value = ""; // the same file may come again
     });
-    const over = (is) => document.body.classList.toggle("over", is);
-    document.addEventListener("dragover", (event) => {
-        event.preventDefault();
-        over(true);
-    });
-    document.addEventListener("dragleave", () => over(false));
+    document.addEventListener("dragover", (event) => event.preventDefault());
     document.addEventListener("drop", (event) => {
         event.preventDefault();
-        over(false);
         open();
         take(event.dataTransfer.files[0]);
     });
@@ -46,7 +40,7 @@ export function startData({ most_bytes: most, fields }, open) {
 }
 
 export function save(type, text, name) {
-    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: type })), download: name });
+    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -3,15 +3,14 @@
 // While a first picture is under way, moves are only noted, and the last one is asked for when it
 // arrives. Then the picture is refined line by line until something moves, which aborts it.
 
-import { get as fetchJson, stream, LostError } from "./api.js";
+import { stream, LostError } from "./api.js";
 import { pins, plot } from "./chart.js";
-import { allowed, build, facts, make, parse } from "./controls.js";
+import { allowed, build, make, parse } from "./controls.js";
 import { save, show as showReport, startData } from "./data.js";
 
 const OWN = "data"; // the view of one's own data
 const CALM = 800; // ms without a move, after which the next one is a new place to go back to
 const RETRY = 1000; // ms before a lost server is asked again
-const COUNTED = ["alpha", "alpha0", "alpha_max"]; // per dimension
 
 const get = (id) => document.getElementById(id);
 const state = { view: "", values: {}, pin: null };
@@ -25,15 +24,15 @@ let asking = null; // the request under way
 
 // ---- values
 
-function current(view = state.view, values = state.values) {
-    const { controls, defaults } = spec.views[view];
+function current(values = state.values) {
+    const { controls, defaults } = spec.views[state.view];
     const pairs = controls.map((name) => [name, values[name] ?? defaults[name] ?? null]);
-    return Object.fromEntries(pairs.filter(([, value]) => value !== null && value !== ""));
+    return Object.fromEntries(pairs.filter(([, value]) => value !== null));
 }
 
-function defaults(view) {
+function defaults() {
     const all = Object.fromEntries(Object.values(spec.controls).map((c) => [c.name, c.default]));
-    return { ...all, ...spec.views[view].defaults };
+    return { ...all, ...spec.views[state.view].defaults };
 }
 
 function set(name, value) {
@@ -67,18 +66,13 @@ function move() {
 
 // ---- the address
 
-function address() {
+function write() {
     const query = new URLSearchParams({ view: state.view, ...current() });
-    if (state.pin?.view === state.view) {
+    if (state.pin) {
         query.set("pin", state.pin.query);
     }
-    return `?${query}`;
-}
-
-function write() {
-    const next = address();
-    if (next !== location.search) {
-        history[push ? "pushState" : "replaceState"](null, "", next);
+    if (`?${query}` !== location.search) {
+        history[push ? "pushState" : "replaceState"](null, "", `?${query}`);
     }
     push = false;
 }
@@ -110,35 +104,26 @@ async function follow() {
     const pin = query.get("pin");
     query.delete("view");
     query.delete("pin");
-    const exists = Object.hasOwn(spec.views, view);
     const [values, wrong] = read(query);
-    if (!exists) {
+    state.view = Object.hasOwn(spec.views, view) ? view : Object.keys(spec.views)[0];
+    if (state.view !== view) {
         wrong.unshift(`there is no view ${view}`);
     }
-    state.view = exists ? view : Object.keys(spec.views)[0];
-    setAll({ ...defaults(state.view), ...values });
+    setAll({ ...defaults(), ...values });
     complaint = wrong.length ? `Part of this link is left out: ${wrong.join("; ").slice(0, 200)}.` : "";
-    const kept = state.pin?.query === pin && state.pin.view === state.view;
-    if (!kept) {
-        state.pin = pin && state.view !== OWN ? { view: state.view, query: pin, curves: [] } : null;
-    }
+    state.pin = pin && state.view !== OWN ? { query: pin, curves: state.pin?.query === pin ? state.pin.curves : [] } : null;
     push = false;
     content = null;
     arrange();
     ask();
-    if (state.pin && !kept) {
-        await loadPin(state.pin);
+    if (state.pin && !state.pin.curves.length) { // it came with a link
+        const mine = state.pin;
+        const asked = current({ ...defaults(), ...read(new URLSearchParams(pin))[0] });
+        await stream("POST", `/api/views/${state.view}`, { values: asked }, null, (line) => {
+            mine.curves = line.figures ? pins(line.figures) : mine.curves;
+        });
+        show();
     }
-}
-
-// Ask for the curves of a pin that came with a link.
-async function loadPin(pin) {
-    const [values] = read(new URLSearchParams(pin.query));
-    const asked = current(pin.view, { ...defaults(pin.view), ...values });
-    await stream("POST", `/api/views/${pin.view}`, { values: asked }, null, (line) => {
-        pin.curves = line.figures ? pins(line.figures) : pin.curves;
-    });
-    show();
 }
 
 // ---- asking for pictures
@@ -168,7 +153,7 @@ async function send(simulate = false) {
     const again = () => mine.late && asking === mine && (send(), true);
     let refusal = "";
     try {
-        await stream("POST", `/api/views/${mine.view}`, { values: current(), simulate: simulate }, mine.controller.signal, (line) => {
+        await stream("POST", `/api/views/${mine.view}`, { values: current(), simulate }, mine.controller.signal, (line) => {
             if (line.figures && !mine.answered) {
                 mine.answered = true;
                 content = {};
@@ -209,14 +194,14 @@ function show() {
     }
     const { figures, sentence, progress } = content;
     get("sentence").textContent = complaint || sentence;
-    get("facts").replaceChildren(facts(content.facts ?? {}));
+    get("facts").replaceChildren(...Object.entries(content.facts ?? {}).map(([name, value]) =>
+        make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value))));
     get("python").textContent = content.python;
-    get("command").textContent = content.command || "There is no command for this.";
     get("progress").textContent = progress ? `${progress} …` : "";
     document.body.classList.toggle("working", Boolean(progress) && asking !== null);
     get("pin").hidden = !pins(figures).length;
-    get("unpin").hidden = state.pin?.view !== state.view;
-    plot(get("figure"), figures, state.pin?.view === state.view ? state.pin.curves : []);
+    get("unpin").hidden = !state.pin;
+    plot(get("figure"), figures, state.pin?.curves);
 }
 
 // Show the controls of the view, and of those only what matters.
@@ -242,11 +227,6 @@ function arrange() {
     for (const group of document.querySelectorAll(".group")) {
         group.hidden = !group.querySelector(".control:not([hidden])");
     }
-    for (const name of COUNTED) {
-        const dim = state.values.features;
-        const text = dim ? `n = ${Math.round(dim * state.values[name])}` : "";
-        document.querySelector(`[data-count="${name}"]`).textContent = text;
-    }
     get("simulate").hidden = !about.simulates || state.values.quantity === "training";
     get("again").hidden = !about.controls.includes("random_state");
 }
@@ -259,9 +239,7 @@ function csv() {
     for (const [name, value] of Object.entries(current())) {
         columns[name] ??= Array(length).fill(value);
     }
-    const cell = (value) => (value === null || value === undefined ? "" : String(value));
-    const lines = Array.from({ length: length }, (_, i) =>
-        Object.values(columns).map((c) => cell(c[i])).join(","));
+    const lines = Array.from({ length }, (_, i) => Object.values(columns).map((c) => c[i]).join(","));
     return [Object.keys(columns).join(","), ...lines, ""].join("\n");
 }
 
@@ -287,7 +265,7 @@ function listen() {
         show();
     };
     get("pin").addEventListener("click", () =>
-        keep({ view: state.view, query: String(new URLSearchParams(current())), curves: pins(content.figures) }));
+        keep({ query: String(new URLSearchParams(current())), curves: pins(content.figures) }));
     get("unpin").addEventListener("click", () => keep(null));
     get("csv").addEventListener("click", () => save("text/csv", csv(), `${state.view}.csv`));
     for (const format of ["svg", "png"]) {
@@ -295,9 +273,7 @@ function listen() {
             window.Plotly.downloadImage(drawn, { format: format, filename: `sparsetoken-${state.view}${i ? `-${i + 1}` : ""}`, scale: format === "png" ? 2 : 1 })));
     }
     get("link").addEventListener("click", () => copy(get("link"), location.href));
-    for (const button of document.querySelectorAll("[data-copy]")) {
-        button.addEventListener("click", () => copy(button, get(button.dataset.copy).textContent));
-    }
+    get("copy").addEventListener("click", () => copy(get("copy"), get("python").textContent));
     get("explain").addEventListener("click", () => {
         const on = document.body.classList.toggle("explained");
         get("explain").setAttribute("aria-pressed", String(on));
@@ -320,14 +296,14 @@ function go(view) {
         const own = Object.entries(spec.views[view].defaults);
         setAll(Object.fromEntries(own.filter(([name]) => state.values[name] === null)));
         state.view = view;
-        content = null;
+        content = state.pin = null;
         push = true;
         move();
     }
 }
 
 function reset(values = {}) {
-    setAll({ ...defaults(state.view), ...values });
+    setAll({ ...defaults(), ...values });
     push = true;
     move();
 }
@@ -335,7 +311,7 @@ function reset(values = {}) {
 async function begin() {
     const kept = localStorage.getItem("theme");
     paint(kept ? kept === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
-    spec = await fetchJson("/api/explorer");
+    spec = await (await fetch("/api/explorer")).json();
     spec.controls.n_signal.limit = () => state.values.n_tokens;
     setters = build(get("groups"), spec, set);
     spec.views[OWN] = { title: "Your data", question: "What is in your own sequences?", controls: [], defaults: {} };
@@ -350,9 +326,8 @@ async function begin() {
         button.addEventListener("click", () => reset(values));
         get("presets").append(button);
     }
-    const welcome = get("welcome");
-    welcome.querySelector("button").addEventListener("click", () => { welcome.hidden = true; });
-    welcome.hidden = location.search !== "";
+    get("close").addEventListener("click", () => { get("welcome").hidden = true; });
+    get("welcome").hidden = location.search !== "";
     startData(spec, () => go(OWN));
     listen();
     await follow();

@@ -4,80 +4,66 @@ from typing import Any
 
 import numpy as np
 
-import sparsetoken as st
 from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import Values, make_problem, select, slider
-from sparsetoken.app.scripts import keywords, script, theory_command
-from sparsetoken.app.view import Line, Send, View
-from sparsetoken.app.words import per_cent, plural, samples
+from sparsetoken.app.view import Line, Send, View, per_cent, plural, samples, script
 from sparsetoken.experiments.token_weights import draw_token_weights
 from sparsetoken.theory import alignment, best_bias_rate
 from sparsetoken.vocabulary import MEASURED, SPEAKS, group
 
 _LINE = 49  # alphas
 _SIZE = (33, 17)  # of the map
-_STRIDES = (8, 2, 1)  # how line and map fill in
+_STRIDES = (8, 1)  # how line and map fill in
 _BIAS_RATES = (0.0, 4.0)
 _MOST_SAMPLES = 200_000  # for the drawn query
 _FACTS = ("cosine", "sharpness", "query_norm", "readout_norm", "readout_overlap", "bias")
 _PYTHON = """\
+from sparsetoken.experiments.token_weights import draw_token_weights
+
 training = {training!r}
 print(st.theory.alignment(problem, alpha={alpha0!r}, **training))
 alphas = np.geomspace({ends[0]}, {ends[1]}, {size})
 print([round(st.theory.alignment(problem, alpha=a, **training).cosine, 5) for a in alphas])
 
-# the tokens that a drawn query looks at
-rng = np.random.default_rng({random_state})
-learned = st.sampling.sample_query(
-    st.SparseTokenProblem(**{problem!r}), {n_samples}, {dim}, random_state=rng,
-    loss=st.losses.get_loss({loss!r}), {rates},
+weights, carries_signal = draw_token_weights(
+    problem, {n_samples}, {dim}, n_sequences=1, random_state={random_state}, **training
 )
-for rate in (1.0, 0.0):  # a positive sequence, then a negative one
-    one = st.SparseTokenProblem(**{problem!r} | {{'positive_rate': rate}})
-    X, y, truth = one.sample(
-        1, {dim}, direction=learned.directions, random_state=rng, return_truth=True
-    )
-    weights = st.pooling.Softmax().weights(learned.beta * X @ learned.query)[0]
-    print(np.round(weights, 4), truth.positions[0])
+print(carries_signal[0, 0])  # a positive sequence; then its weights, and those of a negative one
+print(np.round(weights[:, 0], 4))
 """
 
 
-def align(values: Values, **changes: Any) -> Any:
+def _align(values: Values, **changes: Any) -> Any:
     """Return the alignment at the values, some of them changed."""
     case = values | changes
-    rates = select(case, "two steps") | {"loss": case["loss"]}
-    return alignment(make_problem(case), alpha=case["alpha0"], **rates)
+    return alignment(make_problem(case), alpha=case["alpha0"], **_training(case))
+
+
+def _training(values: Values) -> Values:
+    return select(values, "two steps") | {"loss": values["loss"]}
 
 
 def draw(values: Values, send: Send) -> None:
     """Draw the cosine against samples, and over positive rate and bias step, and two sequences."""
-    now, tokens = align(values), _tokens(values)
+    now, tokens = _align(values), _tokens(values)
     grid = [float(f"{a:.6g}") for a in np.geomspace(*slider("alpha0"), _LINE)]
-    rates, steps = _along(*slider("positive_rate"), _SIZE[0]), _along(*_BIAS_RATES, _SIZE[1])
-    cosines: dict[tuple[float, float], float] = {}
+    rates = np.linspace(*slider("positive_rate"), _SIZE[0]).tolist()
+    steps = np.linspace(*_BIAS_RATES, _SIZE[1]).tolist()
     facts = {MEASURED[name].axis: f"{getattr(now, name) + 0.0:.4g}" for name in _FACTS}
     for stride in _STRIDES:
         alphas, columns, rows = grid[::stride], rates[::stride], steps[::stride]
-        cosine_at = [align(values, alpha0=alpha).cosine for alpha in alphas]
-        for place in ((rate, step) for step in rows for rate in columns):
-            if place not in cosines:
-                cosines[place] = align(values, positive_rate=place[0], lr_bias=place[1]).cosine
-        z = [[cosines[rate, step] for rate in columns] for step in rows]
-        curves = _against_samples(values, alphas, cosine_at)
+        cosines = [_align(values, alpha0=alpha).cosine for alpha in alphas]
+        z = [[_align(values, positive_rate=r, lr_bias=s).cosine for r in columns] for s in rows]
+        curves = _against_samples(values, alphas, cosines)
         send(
             Line(
                 figures=[curves, _over_rates(values, columns, rows, z), *tokens["figures"]],
                 sentence=f"{_sentence(values, now)} {tokens['sentence']}",
                 facts=facts | tokens["facts"],
-                table={"alpha0": alphas, "cosine": cosine_at} | tokens["table"],
+                table={"alpha0": alphas, "cosine": cosines} | tokens["table"],
                 python=tokens["python"],
-                command=theory_command("cosine,sharpness", values, "alpha0"),
             )
         )
-
-
-def _along(low: float, high: float, size: int) -> list[float]:
-    return [round(number, 6) for number in np.linspace(low, high, size).tolist()]
 
 
 def _against_samples(values: Values, alphas: list[float], cosines: list[float]) -> fig.Figure:
@@ -97,15 +83,14 @@ def _best(values: Values) -> float:
 
 
 def _over_rates(values: Values, rates: list[float], steps: list[float], z: Any) -> fig.Figure:
-    best_steps = [(rate, _best(values | {"positive_rate": rate})) for rate in rates]
-    shown = [(rate, step) for rate, step in best_steps if step <= _BIAS_RATES[1]]
-    x, y = [rate for rate, _ in shown], [step for _, step in shown]
+    best_steps = {rate: _best(values | {"positive_rate": rate}) for rate in rates}
+    shown = {rate: step for rate, step in best_steps.items() if step <= _BIAS_RATES[1]}
     at = [values["positive_rate"]], [min(values["lr_bias"], _BIAS_RATES[1])]
     ticks = {"−1": -1.0, "0": 0.0, "1": 1.0}
     traces = [
         fig.heatmap(rates, steps, z, "cosine", ticks, hovertemplate="%{z:.3f}<extra></extra>"),
         fig.edge(rates, steps, z, 0.0),
-        fig.curve("best bias step", x, y, color=fig.ON_MAP, dash="dot"),
+        fig.curve("best bias step", shown, shown.values(), color=fig.ON_MAP, dash="dot"),
         fig.markers("now", *at, "x", color=fig.ON_MAP),
     ]
     axes = fig.quantity_axis("positive_rate"), fig.quantity_axis("lr_bias", ends=_BIAS_RATES)
@@ -116,28 +101,18 @@ def _tokens(values: Values) -> Line:
     """Return the weights that a drawn query gives the tokens of two drawn sequences."""
     n_tokens, n_signal, dim = values["n_tokens"], values["n_signal"], values["dim"]
     n_samples = min(max(2, round(values["alpha0"] * dim)), _MOST_SAMPLES)
-    problem, rates = select(values, "problem"), select(values, "two steps")
+    random = {"n_sequences": 1, "random_state": values["random_state"]}
     weights, carries_signal = draw_token_weights(
-        st.SparseTokenProblem(**problem),
-        n_samples,
-        dim,
-        n_sequences=1,
-        random_state=values["random_state"],
-        loss=values["loss"],
-        **rates,
+        make_problem(values), n_samples, dim, **random, **_training(values)
     )
     (positive,), (negative,) = weights
     signal = carries_signal[0, 0]
     top = 1.02 * max(float(weights.max()), 2.0 / n_tokens)  # one axis for both sequences
-    kinds = {"signal tokens": (SPEAKS["for"], signal), "noise tokens": ("var(--soft)", ~signal)}
-    noise = {"noise tokens": ("var(--soft)", np.ones(n_tokens, dtype=bool))}
-    more = {"problem": problem, "rates": keywords(rates), "n_samples": n_samples}
-    more |= {"ends": slider("alpha0"), "size": _LINE}
     weight = float(positive[signal].sum())
     return Line(
         figures=[
-            fig.token_bars("token of a positive sequence", positive, kinds, top),
-            fig.token_bars("token of a negative sequence", negative, noise, top),
+            _bars("token of a positive sequence", positive, signal, top),
+            _bars("token of a negative sequence", negative, np.zeros_like(signal), top),
         ],
         sentence=(
             f"A query drawn in {dim} dimensions gives {per_cent(weight)} of its weight to the "
@@ -151,8 +126,22 @@ def _tokens(values: Values) -> Line:
             "weight_in_positive": positive.tolist(),
             "weight_in_negative": negative.tolist(),
         },
-        python=script(values, _PYTHON, **more),
+        python=script(values, _PYTHON, ends=slider("alpha0"), size=_LINE, n_samples=n_samples),
     )
+
+
+def _bars(title: str, weights: Any, signal: Any, top: float) -> fig.Figure:
+    """Return the weights of a sequence's tokens as bars."""
+    kinds = {"signal tokens": (SPEAKS["for"], signal), "noise tokens": (fig.SOFT, ~signal)}
+    bars = [
+        {"type": "bar", "name": name, "width": 0.85, "marker": {"color": color}}
+        | {"x": np.flatnonzero(mask).tolist(), "y": weights[mask].tolist()}
+        for name, (color, mask) in kinds.items()
+        if mask.any()
+    ]
+    x = fig.axis(title, (-0.6, weights.size - 0.4)) | ({"dtick": 1} if weights.size <= 10 else {})
+    before = fig.mark("before: all alike", y=1.0 / weights.size)
+    return fig.figure(x, fig.axis("attention weight", (0.0, top)), bars, [before])
 
 
 def _sentence(values: Values, now: Any) -> str:
@@ -172,10 +161,6 @@ def _sentence(values: Values, now: Any) -> str:
     return f"{result}; more samples, or a bias step that fits the positive rate, would help."
 
 
-VIEW = View(
-    "alignment",
-    "Alignment",
-    "What do two gradient steps teach the query, and which tokens does it look at?",
-    ("features", "Problem", "alpha0", "loss", *group("two steps"), "dim", "random_state"),
-    draw,
-)
+_QUESTION = "What do two gradient steps teach the query, and which tokens does it look at?"
+_CONTROLS = ("features", "Problem", "alpha0", "loss", *group("two steps"), "dim", "random_state")
+VIEW = View("alignment", "Alignment", _QUESTION, _CONTROLS, draw)

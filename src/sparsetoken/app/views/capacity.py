@@ -4,14 +4,11 @@ from functools import lru_cache
 from typing import Any
 
 from sparsetoken.app import figures as fig
-from sparsetoken.app.parameters import Values, make_problem
-from sparsetoken.app.scripts import script, theory_command
-from sparsetoken.app.view import Line, Send, View
-from sparsetoken.app.views.alignment import align
-from sparsetoken.app.views.learning import models
+from sparsetoken.app.parameters import Values
+from sparsetoken.app.view import Line, Send, View, samples, script
+from sparsetoken.app.views.learning import CLASSIFIERS
 from sparsetoken.app.views.phase import along
-from sparsetoken.app.words import samples
-from sparsetoken.theory import capacity
+from sparsetoken.experiments import compute, make_cell
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, group
 
 _HIGHEST = 1000.0  # of what is shown
@@ -23,21 +20,18 @@ print("attention", st.theory.capacity(
 for model in {linear!r}:
     print(model, st.theory.capacity(problem, model))
 """
+_compute = lru_cache(maxsize=4096)(compute)  # a move of what only attention knows changes little
 
 
-def capacity_at(values: Values, model: str, fine: bool) -> Any:
+def _capacity_at(values: Values, model: str, fine: bool) -> Any:
     """Return the capacity of a model, or None if it is too high to be computed well."""
-    attention = {}
-    if model == "two-step":
-        query, model, n_points = align(values), "attention", _points(values, fine)
-        attention = {"cosine": query.cosine, "sharpness": query.sharpness, "n_points": n_points}
-    most = _capacity(make_problem(values), model, **attention)
+    known = {name: value for name, value in values.items() if name in PARAMETERS}
+    case = known | {"model": model, "n_points": _points(values, fine)}
+    cell: Any = make_cell("theory", "capacity", case)
+    most = _compute(cell)["capacity"]
     # A strong signal leaves almost nothing to go wrong: the number is then not known well.
     sure = most.converged and most.uncertainty < 0.3 * most and most <= _HIGHEST
     return most if sure else None
-
-
-_capacity = lru_cache(maxsize=4096)(capacity)  # a move of what only attention knows changes little
 
 
 def _points(values: Values, fine: bool) -> int:
@@ -49,50 +43,39 @@ def draw(values: Values, send: Send) -> None:
     name = values["capacity_axis"]
     cases = [values | {name: x} for x in along(name, _GRID)]
     grid = [case[name] for case in cases if case["n_signal"] <= case["n_tokens"]]
-    n_points, linear = _points(values, fine=True), models(values)[1:]
-    python = script(values, _PYTHON, n_points=n_points, linear=linear)
-    for places, fine in ((grid[:1] + grid[-1:], False), (grid[::3], True), (grid, True)):
+    n_points = _points(values, fine=True)
+    python = script(values, _PYTHON, n_points=n_points, linear=CLASSIFIERS[1:])
+    for places, fine in ((grid[:1] + grid[-1:], False), (grid, True)):
         rows = []
-        for model in models(values):
-            shown = sorted({*places, values[name]})
-            rows += [(model, x, capacity_at(values | {name: x}, model, fine)) for x in shown]
-            send(Line())  # a visitor may have moved on
-        now = {model: most for model, x, most in rows if x == values[name]}
-        send(_picture(values, rows, now) | Line(python=python))
+        for model in CLASSIFIERS:
+            for x in sorted({*places, values[name]}):
+                rows.append((model, x, _capacity_at(values | {name: x}, model, fine)))
+                send(Line())  # a visitor may have moved on
+        send(_picture(values, rows) | Line(python=python))
 
 
-def _picture(values: Values, rows: list[tuple[str, float, Any]], now: dict[str, Any]) -> Line:
-    name, curves = values["capacity_axis"], fig.model_curves(rows)
-    heights = [most for _, _, most in rows if most is not None]
+def _picture(values: Values, rows: list[tuple[str, float, Any]]) -> Line:
+    name, many = values["capacity_axis"], f"more than {_HIGHEST:g} samples per dimension"
+    attention, pooled, vectorized = (
+        many if most is None else samples(most, values["features"])
+        for _, x, most in rows
+        if x == values[name]
+    )
     title = f"{MEASURED['capacity'].axis}, samples per dimension"
-    y = fig.axis(title, logarithmic=True, over=heights)
-    log = PARAMETERS[name].logarithmic
+    y = fig.axis(title, logarithmic=True, over=[most for *_, most in rows if most is not None])
     x = fig.quantity_axis(name, over=[x for _, x, _ in rows])
+    now = fig.mark("now", x=values[name], log=PARAMETERS[name].logarithmic)
     return Line(
-        figures=[fig.figure(x, y, curves, [fig.mark("now", x=values[name], log=log)])],
-        sentence=_sentence(values, now),
+        figures=[fig.figure(x, y, fig.model_curves(rows), [now])],
+        sentence=(
+            f"Attention can fit the labels of {attention} perfectly, pooling those of {pooled}; "
+            f"a readout of all {values['n_tokens']} tokens, which has more weights, those of "
+            f"{vectorized}."
+        ),
         table=fig.by_column(("model", name, "capacity"), rows),
-        command=theory_command("capacity", values, "alpha0"),
     )
 
 
-def _sentence(values: Values, now: dict[str, Any]) -> str:
-    many = f"more than {_HIGHEST:g} samples per dimension"
-    counts = {m: many if n is None else samples(n, values["features"]) for m, n in now.items()}
-    sentence = (
-        f"Attention can fit the labels of {counts['two-step']} perfectly, pooling those of "
-        f"{counts['pooled']}"
-    )
-    if "vectorized" in counts:
-        whole = f"a readout of all {values['n_tokens']} tokens, which has more weights"
-        sentence += f"; {whole}, those of {counts['vectorized']}"
-    return f"{sentence}."
-
-
-VIEW = View(
-    "capacity",
-    "Capacity",
-    "How many samples can each classifier fit perfectly?",
-    ("capacity_axis", "features", "Problem", "alpha0", "loss", *group("two steps")),
-    draw,
-)
+_QUESTION = "How many samples can each classifier fit perfectly?"
+_CONTROLS = ("capacity_axis", "features", "Problem", "alpha0", "loss", *group("two steps"))
+VIEW = View("capacity", "Capacity", _QUESTION, _CONTROLS, draw)

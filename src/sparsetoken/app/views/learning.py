@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.app import figures as fig
-from sparsetoken.app.parameters import Values, make_problem, spreads
-from sparsetoken.app.scripts import script, theory_command
-from sparsetoken.app.view import Line, Send, View
-from sparsetoken.app.views.training import draw_training
-from sparsetoken.app.words import per_cent, samples
+from sparsetoken.app.parameters import Values, make_problem
+from sparsetoken.app.view import Line, Send, View, keywords, per_cent, plural, samples, script
+from sparsetoken.experiments import compute, make_cell
 from sparsetoken.models import get, look
-from sparsetoken.theory import optimal, oracle_error
-from sparsetoken.vocabulary import MEASURED
+from sparsetoken.theory import optimal, oracle_error, training
+from sparsetoken.vocabulary import COLORS, MEASURED, PARAMETERS
 
-THREE = ("two-step", "pooled", "vectorized")
+CLASSIFIERS = ("two-step", "pooled", "vectorized")
 _CALLED = {"two-step": "attention", "pooled": "pooling", "optimal": "the best learner"}
 _LOWEST = 0.1
 _GRID, _STRIDE = 25, 12  # alphas, and which of them the first picture has
@@ -25,10 +23,10 @@ _SIMULATED = 6
 _MOST_SAMPLES = 4000  # of a simulation
 _FEWEST = 8  # samples of the rarer class, so that hardly any draw is without one
 _MOST_NUMBERS = 1_500_000  # in the matrix that a vectorized simulation fits
-_MOST_OPTIMUM = 2_000  # of the same for the best possible curve; one signal token is quick
+_MOST_OPTIMUM = 2_000  # tokens times signal tokens, for the best possible curve; one is quick
 _OPTIMUM_POINTS = 256
 _MOST_TOKENS = 400_000  # in the positives of a simulation of the best learner
-_MOST_FLOOR = 20_000  # tokens times signal tokens times kinds up to which the Bayes floor is drawn
+_MOST_FLOOR = 20_000  # tokens times signal tokens up to which the Bayes floor is drawn
 _PYTHON = """\
 training = {training!r}
 alphas = np.geomspace({lowest}, {alpha_max!r}, {size})[::-1]  # each starts from the one before
@@ -44,23 +42,16 @@ for model, curve in curves.items():
     print(model, [round(float(point.{shown}), 5) for point in curve][::-1])
 """
 _OPTIMUM = 'curves["optimal"] = st.theory.optimal(problem, alphas, n_points={})\n'
-
-
-def points(values: Values, fine: bool) -> int:
-    """Return how many points the law of the attention features gets: fewer for long sequences."""
-    return 256 if not fine else 4096 if values["n_tokens"] <= 128 else 1024
-
-
-def models(values: Values) -> tuple[str, ...]:
-    """Return the models that there are: a readout of all tokens needs sequences of one length."""
-    return THREE[:2] if values.get("length_spread") else THREE
+_PYTHON_OF_STEPS = """\
+t = st.theory.training(problem, {arguments})
+print(np.round(t.cosine, 5), np.round(t.test_error, 5))
+"""
 
 
 def has_optimum(values: Values) -> bool:
     """Return whether the best that any learner can do is quickly computed."""
-    size = values["n_tokens"] * values["n_signal"] * 4 ** len(spreads(values))
-    exact = values["n_signal"] == 1 and not values.get("signal_spread")
-    return values.get("quantity") != "train_loss" and (exact or size <= _MOST_OPTIMUM)
+    few = values["n_tokens"] * values["n_signal"] <= _MOST_OPTIMUM
+    return values.get("quantity") != "train_loss" and (few or values["n_signal"] == 1)
 
 
 def risks(values: Values, model: str, alphas: list[float], fine: bool = False) -> Any:
@@ -68,31 +59,26 @@ def risks(values: Values, model: str, alphas: list[float], fine: bool = False) -
     problem = make_problem(values)
     if model == "optimal":
         return optimal(problem, alphas, n_points=_OPTIMUM_POINTS)  # all from one table
-    more = {"n_points": points(values, fine)} if model == "two-step" else {}
-    return get(model).theory(problem, alphas, _settings(values, model) | more)
+    known = values | ({"n_points": _points(values, fine)} if model == "two-step" else {})
+    settings = {name: known[name] for name in get(model).settings if name in known}
+    return get(model).theory(problem, alphas, settings)
 
 
-def _settings(values: Values, model: str) -> Values:
-    return {name: values[name] for name in get(model).settings if name in values}
+def _points(values: Values, fine: bool) -> int:
+    """Return how many points the law of the attention features gets: fewer for long sequences."""
+    return 256 if not fine else 4096 if values["n_tokens"] <= 128 else 1024
 
 
-def value(risk: Any, values: Values) -> float:
-    """Return what is shown of a risk."""
+def _value(risk: Any, values: Values) -> float:
     if values["quantity"] == "recall":
         return float(risk.recall(fpr=values["fpr"]))
     return float(getattr(risk, values["quantity"]))
 
 
 def draw(values: Values, send: Send) -> None:
-    """Draw the curves through few points, then through all, then attention more exactly.
-
-    The best possible curve comes last.
-    """
-    if values["quantity"] == "training":
-        draw_training(values, send)
-    else:
-        for line in _curves(values):
-            send(line)
+    """Draw curves against the samples, or against the steps of training."""
+    for line in (_steps if values["quantity"] == "training" else _curves)(values):
+        send(line)
 
 
 def simulate(values: Values, send: Send) -> None:
@@ -103,139 +89,20 @@ def simulate(values: Values, send: Send) -> None:
     for line in _curves(values):
         send(line | Line(progress=f"0 of {len(places)} points"))
         (drawn,) = line["figures"]
-    rows: list[tuple[str, float, float, float]] = []
+    points: dict[str, list[tuple[float, float, float]]] = {}
+    known = {name: value for name, value in values.items() if name in PARAMETERS}
     for done, (model, alpha) in enumerate(places, 1):
-        rows.append((model, alpha, *_train(values, model, alpha)))
+        case = known | {"model": model, "alpha": alpha}
+        cell: Any = make_cell("simulation", values["quantity"], case)
+        (mean,) = compute(cell).values()
+        points.setdefault(model, []).append((alpha, float(mean), mean.uncertainty))
         progress = f"{done} of {len(places)} points" if done < len(places) else ""
-        shown = drawn | {"data": [*drawn["data"], *_simulated(rows)]}
-        send(Line(figures=[shown], progress=progress))
-
-
-def _train(values: Values, model: str, alpha: float) -> tuple[float, float]:
-    """Return the mean over some trials, and its standard error."""
-    problem, settings, dim = make_problem(values), _settings(values, model), values["dim"]
-    rng = np.random.default_rng(0)
-    trials = [
-        value(get(model).trial(problem, alpha, dim, settings, rng), values)
-        for _ in range(values["trials"])
-    ]
-    return float(np.mean(trials)), float(np.std(trials, ddof=1) / math.sqrt(len(trials)))
-
-
-def _curves(values: Values) -> Iterator[Line]:
-    grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
-    names = ["alpha", "split"] + ["fpr"] * (values["quantity"] == "recall")
-    end = values | {"alpha": values["alpha_max"]}  # of attention's curve
-    command = theory_command(values["quantity"], end, *names)
-    coarse = grid[::_STRIDE]
-    picture = _picture(
-        values, coarse, {model: risks(values, model, coarse) for model in models(values)}
-    )
-    yield picture | Line(python=_script(values), command=command)
-    predicted = {model: risks(values, model, grid) for model in models(values)}
-    yield _picture(values, grid, predicted)
-    predicted["two-step"] = risks(values, "two-step", grid, fine=True)
-    if has_optimum(values):
-        predicted["optimal"] = risks(values, "optimal", grid)
-    yield _picture(values, grid, predicted, full=True)
-
-
-def _picture(values: Values, alphas: list[float], predicted: Any, full: bool = False) -> Line:
-    rows = [
-        (model, alpha, value(risk, values), getattr(risk, "converged", True))
-        for model, of_model in predicted.items()
-        for alpha, risk in zip(alphas, of_model, strict=True)
-    ]
-    curves = fig.model_curves(rows)
-    return Line(
-        figures=[_figure(values, curves + _levels(values, full))],
-        sentence=_sentence(values, curves, full),
-        table=fig.by_column(("model", "alpha", values["quantity"], "converged"), rows),
-    )
-
-
-def _script(values: Values) -> str:
-    recall = values["quantity"] == "recall"
-    return script(
-        values,
-        _PYTHON,
-        lowest=_LOWEST,
-        size=_GRID,
-        linear=models(values)[1:],
-        n_points=points(values, fine=True),
-        optimum=_OPTIMUM.format(_OPTIMUM_POINTS) if has_optimum(values) else "",
-        shown=f"recall(fpr={values['fpr']!r})" if recall else values["quantity"],
-    )
-
-
-def _figure(values: Values, traces: list[fig.Trace]) -> fig.Figure:
-    shown = MEASURED[values["quantity"]]
-    title = shown.label
-    if shown.name == "recall":
-        title += f" at {per_cent(values['fpr'])} false positives"
-    x = fig.quantity_axis("alpha", values["features"], ends=(_LOWEST, values["alpha_max"]))
-    heights = [height for trace in traces for height in trace["y"]]
-    return fig.figure(x, fig.axis(title, logarithmic=shown.logarithmic, over=heights), traces)
-
-
-def _levels(values: Values, full: bool) -> list[fig.Trace]:
-    """Return the target, what a constant answer gives, and the least error of any classifier."""
-    if values["quantity"] != "test_error":
-        return []
-    ends = _LOWEST, values["alpha_max"]
-    lines = [fig.level("target", ends, values["error"], dash="dot"), *fig.majority(values, ends)[0]]
-    size = values["n_tokens"] * values["n_signal"] * 2 ** len(spreads(values))
-    if full and size <= _MOST_FLOOR:
-        n_points = 256 if size > 2000 else 1024
-        floor = float(oracle_error(make_problem(values), "bayes", n_points=n_points))
-        lines.append(fig.level("Bayes floor", ends, floor, model="bayes", dash="dash"))
-    return lines
-
-
-def _sentence(values: Values, curves: list[fig.Trace], full: bool) -> str:
-    if values["quantity"] != "test_error":
-        *ends, last = [f"{c['y'][-1]:.3g} for {c['name']}" for c in curves]
-        place = samples(values["alpha_max"], values["features"])
-        what = MEASURED[values["quantity"]].label
-        return f"At {place} the {what} is {', '.join(ends)} and {last}."
-    drawn = {trace["meta"]["model"]: trace for trace in curves}
-    reached = [_reach(values, name, drawn[name], full) for name in drawn if name in _CALLED]
-    return f"At these settings {'; '.join(reached)}.{fig.majority(values)[1]}"
-
-
-def crossing(points: Iterable[tuple[float, float]], target: float) -> float | None:
-    """Return where a falling curve first meets a target, by interpolation of logarithms."""
-    for (a, above), (b, below) in pairwise(points):
-        if above > target >= below:
-            way = math.log(above / target) / math.log(above / below)
-            return float(a * (b / a) ** way)
-    return None
-
-
-def _reach(values: Values, model: str, drawn: fig.Trace, full: bool) -> str:
-    """Say how many samples a model needs for the target, or why none will do."""
-    target, name = values["error"], _CALLED[model]
-    goal = f"{per_cent(target)} error"
-    alpha = crossing(zip(drawn["x"], drawn["y"], strict=True), target)
-    if alpha:
-        return f"{name} needs {samples(alpha, values['features'])} for {goal}"
-    if drawn["y"][0] <= target:
-        return f"{name} has {goal} with {samples(drawn['x'][0])} already"
-    if full:
-        (limit,) = risks(values, model, [math.inf])
-        if limit.test_error > target:
-            return f"{name} cannot get below {per_cent(limit.test_error)} with any number"
-    return f"{name} needs more than {samples(values['alpha_max'])} for {goal}"
-
-
-def _simulated(rows: list[tuple[str, float, float, float]]) -> list[fig.Trace]:
-    traces = []
-    for model in dict.fromkeys(row[0] for row in rows):
-        columns = zip(*(row[1:] for row in rows if row[0] == model), strict=True)
-        x, y, errors = map(list, columns)
-        name = f"{look(model).label}, simulated"
-        traces.append(fig.markers(name, x, y, model=model, errors=errors))
-    return traces
+        simulated = []
+        for name, of_model in points.items():
+            x, y, errors = map(list, zip(*of_model, strict=True))
+            label = f"{look(name).label}, simulated"
+            simulated.append(fig.markers(label, x, y, model=name, errors=errors))
+        send(Line(figures=[drawn | {"data": [*drawn["data"], *simulated]}], progress=progress))
 
 
 def _places(values: Values) -> list[tuple[str, float]]:
@@ -255,21 +122,173 @@ def _places(values: Values) -> list[tuple[str, float]]:
         possible = {
             "two-step": smaller_half * alpha * rarer >= _FEWEST,
             "pooled": True,
-            "vectorized": tokens * values["dim"] <= _MOST_NUMBERS and not values["length_spread"],
+            "vectorized": tokens * values["dim"] <= _MOST_NUMBERS,
             "optimal": has_optimum(values) and tokens * values["positive_rate"] <= _MOST_TOKENS,
         }
         places += [(model, alpha) for model, is_possible in possible.items() if is_possible]
     return places
 
 
-VIEW = View(
-    "learning",
-    "Learning curves",
-    "How fast does each classifier learn?",
-    (
-        *("quantity", "error", "fpr", "alpha_max", "features", "Problem"),
-        *("alpha", "split", "loss", "reg", "steps", "batches", "Learning rates", "dim", "trials"),
-    ),
-    draw,
-    simulate,
-)
+def _curves(values: Values) -> Iterator[Line]:
+    """Draw through few points, then through all, then attention more exactly and the optimum."""
+    grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
+    recall, optimum = values["quantity"] == "recall", has_optimum(values)
+    python = script(
+        values,
+        _PYTHON,
+        lowest=_LOWEST,
+        size=_GRID,
+        linear=CLASSIFIERS[1:],
+        n_points=_points(values, fine=True),
+        optimum=_OPTIMUM.format(_OPTIMUM_POINTS) if optimum else "",
+        shown=f"recall(fpr={values['fpr']!r})" if recall else values["quantity"],
+    )
+    for alphas in (grid[::_STRIDE], grid):
+        predicted = {model: risks(values, model, alphas) for model in CLASSIFIERS}
+        yield _picture(values, alphas, predicted) | Line(python=python)
+    predicted["two-step"] = risks(values, "two-step", grid, fine=True)
+    if optimum:
+        predicted["optimal"] = risks(values, "optimal", grid)
+    yield _picture(values, grid, predicted, full=True)
+
+
+def _picture(values: Values, alphas: list[float], predicted: Any, full: bool = False) -> Line:
+    shown = MEASURED[values["quantity"]]
+    rows = [
+        (model, alpha, _value(risk, values), getattr(risk, "converged", True))
+        for model, of_model in predicted.items()
+        for alpha, risk in zip(alphas, of_model, strict=True)
+    ]
+    curves = fig.model_curves(rows)
+    ends = _LOWEST, values["alpha_max"]
+    traces = [*curves]
+    if shown.name == "test_error":
+        traces += levels(values, ends, _floor(values) if full else None)
+    title = shown.label
+    if shown.name == "recall":
+        title += f" at {per_cent(values['fpr'])} false positives"
+    x = fig.quantity_axis("alpha", values["features"], ends=ends)
+    heights = [height for trace in traces for height in trace["y"]]
+    y = fig.axis(title, logarithmic=shown.logarithmic, over=heights)
+    return Line(
+        figures=[fig.figure(x, y, traces)],
+        sentence=_sentence(values, curves, full),
+        table=fig.by_column(("model", "alpha", shown.name, "converged"), rows),
+    )
+
+
+def levels(values: Values, ends: tuple[float, float], floor: float | None) -> list[fig.Trace]:
+    """Return the target, the error of answering the larger class, and that of the best rule."""
+    lines = [fig.level("target", ends, values["error"], dash="dot")]
+    if values["positive_rate"] != 0.5:
+        lines.append(fig.level("always the larger class", ends, _majority(values), dash="dash"))
+    if floor is not None:
+        lines.append(fig.level("Bayes floor", ends, floor, model="bayes", dash="dash"))
+    return lines
+
+
+def _majority(values: Values) -> float:
+    return float(min(values["positive_rate"], 1.0 - values["positive_rate"]))
+
+
+def _floor(values: Values) -> float | None:
+    """Return the least error of any classifier, if it is quickly computed."""
+    size = values["n_tokens"] * values["n_signal"]
+    n_points = 256 if size > 2000 else 1024
+    if size > _MOST_FLOOR:
+        return None
+    return float(oracle_error(make_problem(values), "bayes", n_points=n_points))
+
+
+def _sentence(values: Values, curves: list[fig.Trace], full: bool) -> str:
+    if values["quantity"] != "test_error":
+        *ends, last = [f"{c['y'][-1]:.3g} for {c['name']}" for c in curves]
+        place = samples(values["alpha_max"], values["features"])
+        what = MEASURED[values["quantity"]].label
+        return f"At {place} the {what} is {', '.join(ends)} and {last}."
+    drawn = {trace["meta"]["model"]: trace for trace in curves}
+    reached = [_reach(values, name, drawn[name], full) for name in drawn if name in _CALLED]
+    sentence, error = f"At these settings {'; '.join(reached)}.", _majority(values)
+    if error < 0.5 and error <= values["error"]:
+        sentence += (
+            f" Always answering the larger class errs on {per_cent(error)} without any data."
+        )
+    return sentence
+
+
+def _reach(values: Values, model: str, drawn: fig.Trace, full: bool) -> str:
+    """Say how many samples a model needs for the target, or why none will do."""
+    target, name = values["error"], _CALLED[model]
+    goal = f"{per_cent(target)} error"
+    alpha = crossing(zip(drawn["x"], drawn["y"], strict=True), target)
+    if alpha:
+        return f"{name} needs {samples(alpha, values['features'])} for {goal}"
+    if drawn["y"][0] <= target:
+        return f"{name} has {goal} with {samples(drawn['x'][0])} already"
+    if full:
+        (limit,) = risks(values, model, [math.inf])
+        if limit.test_error > target:
+            return f"{name} cannot get below {per_cent(limit.test_error)} with any number"
+    return f"{name} needs more than {samples(values['alpha_max'])} for {goal}"
+
+
+def crossing(points: Iterable[tuple[float, float]], target: float) -> float | None:
+    """Return where a falling curve first meets a target, by interpolation of logarithms."""
+    for (a, above), (b, below) in pairwise(points):
+        if above > target >= below:
+            way = math.log(above / target) / math.log(above / below)
+            return float(a * (b / a) ** way)
+    return None
+
+
+def _steps(values: Values) -> Iterator[Line]:
+    """Draw cosines and test error against the steps, from few points and then from more."""
+    # One sample at a time takes many small steps.
+    sizes = (256, 2048) if values["batches"] == "online" else (2048, 16384)
+    names = ("steps", "alpha", "batches", "loss", "reg", "beta")
+    asked = {name: values[name] for name in names}
+    asked |= {f"lr_{part}": values[f"step_{part}"] for part in ("readout", "bias", "query")}
+    python = script(values, _PYTHON_OF_STEPS, arguments=keywords(asked | {"n_points": sizes[-1]}))
+    for n_points in sizes:
+        path = training(make_problem(values), n_points=n_points, **asked)
+        if not path.cosine.size:
+            raise ValueError("the first step already runs away: the learning rates are too large")
+        yield _picture_of_steps(values, path) | Line(python=python)
+
+
+def _picture_of_steps(values: Values, path: Any) -> Line:
+    series = {name: getattr(path, name).tolist() for name in ("cosine", "readout_cosine")}
+    error, end = path.test_error.tolist(), values["steps"]
+    steps = list(range(1, len(error) + 1))
+
+    def marked(name: str, color: str, y: list[float]) -> fig.Trace:
+        return fig.curve(name, steps, y, color=color, shape="linear", mode="lines+markers")
+
+    x = fig.axis("gradient step", (0.7, end + 0.3))
+    errors = [marked("test error", COLORS[1], error), *levels(values, (1.0, end), None)[1:]]
+    names = ("query", COLORS[0]), ("readout", COLORS[3])
+    cosines = [marked(*name, y) for name, y in zip(names, series.values(), strict=True)]
+    best = error.index(min(error)) + 1
+    lowest = ", the lowest so far"
+    if best < len(steps):
+        lowest = f"; it was lowest after step {best}, at {per_cent(error[best - 1])}"
+    stops = " Further steps cannot be followed." if len(steps) < end else ""
+    return Line(
+        figures=[
+            fig.figure(x, fig.quantity_axis("test_error", over=error), errors),
+            fig.figure(x, fig.axis("cosine with the signal", (-1.05, 1.05)), cosines),
+        ],
+        sentence=(
+            f"After {plural(len(steps), 'step')} the query has a cosine of "
+            f"{series['cosine'][-1]:.3f} with the signal and the test error is "
+            f"{per_cent(error[-1])}{lowest}.{stops}"
+        ),
+        table={"step": steps} | series | {"test_error": error},
+    )
+
+
+_QUESTION = "How fast does each classifier learn?"
+_CONTROLS: tuple[str, ...] = ("quantity", "error", "fpr", "alpha_max", "features", "Problem")
+_CONTROLS += ("alpha", "split", "loss", "reg", "steps", "batches", "Learning rates")
+_CONTROLS += ("dim", "trials")
+VIEW = View("learning", "Learning curves", _QUESTION, _CONTROLS, draw, simulate)

@@ -8,10 +8,8 @@ import numpy as np
 
 from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import CONTROLS, Values, make_problem, slider
-from sparsetoken.app.scripts import script, theory_command
-from sparsetoken.app.view import Line, Send, View
+from sparsetoken.app.view import Line, Send, View, per_cent, script
 from sparsetoken.app.views.learning import has_optimum, risks
-from sparsetoken.app.words import per_cent
 from sparsetoken.estimate import Estimate
 from sparsetoken.planner.metric import get_metric
 from sparsetoken.planner.solve import least_alpha
@@ -20,7 +18,6 @@ from sparsetoken.vocabulary import COLORS, PARAMETERS, group
 _SIZE = (25, 17)
 _STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
 _LEARNERS = 41  # places where the least samples of any learner are computed
-_CHUNK = 60  # places computed before a line is sent, at which a visitor may have moved on
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
 _EDGE = math.log10(1.05)  # powers of ten by which one beats the other
@@ -48,17 +45,15 @@ def along(name: str, size: int) -> list[Any]:
     return sorted({round(v) for v in places}) if control.whole else places
 
 
-def errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | None]:
-    """Return the errors of attention and of pooling at places of the map; None for no problem.
+def _errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | None]:
+    """Return the errors of attention and of pooling at places that differ in their samples only.
 
-    Places that differ in their samples only are solved from one another.
+    They are solved from one another. None stands for no problem.
     """
     axes = values["x_axis"], values["y_axis"]
     cases = [values | dict(zip(axes, place, strict=True)) for place in places]
-    if not cases or cases[0]["n_signal"] > cases[0]["n_tokens"]:
+    if cases[0]["n_signal"] > cases[0]["n_tokens"]:
         return [None] * len(cases)
-    if "alpha" not in axes and len(cases) > 1:
-        return [pair for place in places for pair in errors(values, [place])]
     alphas = [case["alpha"] for case in cases]
     both = [risks(cases[0], model, alphas) for model in ("two-step", "pooled")]
     return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*both, strict=True)]
@@ -92,15 +87,14 @@ def draw(values: Values, send: Send) -> None:
     across, up = values["x_axis"], values["y_axis"]
     if across == up:
         raise ValueError("the two axes must differ")
-    (pair,) = errors(values, [(values[across], values[up])])
-    now = f"at the cross {_text(pair)}"
+    now = f"at the cross {_text(*_errors(values, [(values[across], values[up])]))}"
     xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
     pairs_at = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
     for right, above in _STRIDES:
         columns, rows = _every(xs, right), _every(ys, above)
-        fresh = _fill(values, columns, rows, pairs_at, send)
-        last = (right, above) == _STRIDES[-1]
-        if fresh or last:
+        known, last = len(pairs_at), (right, above) == _STRIDES[-1]
+        _fill(values, columns, rows, pairs_at, send)
+        if len(pairs_at) > known or last:
             sentence = f"{now.capitalize()}; the map is being drawn."
             if last:  # an unfinished map would give other fractions
                 sentence = _sentence(values, pairs_at, now)
@@ -113,19 +107,17 @@ def draw(values: Values, send: Send) -> None:
 
 def _fill(
     values: Values, columns: list[float], rows: list[float], pairs_at: Places, send: Send
-) -> int:
-    """Compute what a grid has more than the map so far; return how many places."""
+) -> None:
+    """Compute what a grid has more than the map so far."""
     lines = [[(x, y) for x in columns] for y in rows]
-    if values["y_axis"] == "alpha":  # places that differ in alpha are solved from one another
-        lines = list(map(list, zip(*lines, strict=True)))
-    fresh = 0
+    if values["y_axis"] == "alpha":
+        lines = [[(x, y) for y in rows] for x in columns]
+    elif values["x_axis"] != "alpha":
+        lines = [[place] for line in lines for place in line]
     for line in lines:
-        new = [place for place in line if place not in pairs_at]
-        pairs_at |= zip(new, errors(values, new), strict=True)
-        if fresh // _CHUNK < (fresh + len(new)) // _CHUNK:
-            send(Line())
-        fresh += len(new)
-    return fresh
+        if new := [place for place in line if place not in pairs_at]:
+            pairs_at |= zip(new, _errors(values, new), strict=True)
+            send(Line())  # a visitor may have moved on
 
 
 def _best_possible(values: Values) -> list[fig.Trace]:
@@ -137,17 +129,14 @@ def _best_possible(values: Values) -> list[fig.Trace]:
     line = []
     for place in along(other, _LEARNERS):
         case = values | {other: place}
-        quick = case["n_signal"] == 1 and not case["signal_spread"] and has_optimum(case)
+        quick = case["n_signal"] == 1 and has_optimum(case)
         if quick and case["signal"] > 0.0 and target < metric.chance(case["positive_rate"]):
             alpha = least_alpha(make_problem(case), metric, target, slider("alpha"))
             if 0.0 < alpha < math.inf:
                 line.append({other: float(place), "alpha": alpha})
     x, y = ([_at(name, place[name]) for place in line] for name in (across, up))
-    return (
-        [fig.curve(f"best possible: {per_cent(target)} error", x, y, color=COLORS[2])]
-        if line
-        else []
-    )
+    name = f"best possible: {per_cent(target)} error"
+    return [fig.curve(name, x, y, color=COLORS[2])] if line else []
 
 
 def _every(places: list[float], stride: int) -> list[float]:
@@ -181,7 +170,6 @@ def _picture(values: Values, columns: list[float], rows: list[float], pairs_at: 
     return Line(
         figures=[fig.figure(across_axis, up_axis, [shown, *edges, cross])],
         table=fig.by_column((across, up, "two-step", "pooled"), table),
-        command=theory_command("test_error", values, "alpha", "split"),
     )
 
 
@@ -201,13 +189,6 @@ def _sentence(values: Values, pairs_at: Places, now: str) -> str:
     )
 
 
-VIEW = View(
-    "phase",
-    "Phase diagram",
-    "Where does attention beat pooling?",
-    (
-        *("x_axis", "y_axis", "error", "features", "Problem", "alpha", "split", "loss", "reg"),
-        *group("two steps"),
-    ),
-    draw,
-)
+_CONTROLS: tuple[str, ...] = ("x_axis", "y_axis", "error", "features", "Problem", "alpha")
+_CONTROLS += ("split", "loss", "reg", *group("two steps"))
+VIEW = View("phase", "Phase diagram", "Where does attention beat pooling?", _CONTROLS, draw)

@@ -7,173 +7,90 @@ import numpy as np
 import sparsetoken as st
 from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import CONTROLS, Values, select
-from sparsetoken.app.scripts import keywords
-from sparsetoken.app.view import Line, Send, View
-from sparsetoken.app.views.learning import THREE, crossing, has_optimum, risks
-from sparsetoken.app.words import per_cent
+from sparsetoken.app.view import Line, Send, View, keywords, per_cent
+from sparsetoken.app.views.learning import CLASSIFIERS, crossing, has_optimum, levels, risks
 from sparsetoken.models import DEFAULT, look
-from sparsetoken.planner import read_curve
-from sparsetoken.vocabulary import COLORS, PARAMETERS, group
+from sparsetoken.vocabulary import PARAMETERS
 
-_CLASSIFIERS = (DEFAULT, *THREE, "optimal")
+_DRAWN = (DEFAULT, *CLASSIFIERS, "optimal")
 _SIZES = np.geomspace(0.1, 1000.0, 33)  # samples per dimension of the first curves
-_FROM_CURVE = """\
-import sparsetoken as st
-from sparsetoken.planner import read_curve
-
-measured = {{'n_test': {test_samples}}} | read_curve({curve!r})
-print(st.plan.from_curve(**measured, error={error!r}).summary())
-"""
-
-
-def arguments(values: Values) -> Values:
-    """Return the arguments of :func:`sparsetoken.plan`."""
-    aim = {"dim": values["features"], "error": values["error"], "model": values["plan_model"]}
-    return select(values, "problem") | aim
+Rows = list[tuple[str, float, float]]
 
 
 def draw(values: Values, send: Send) -> None:
-    """Plan from a pasted curve, or by theory: first by the learning curves, then in full."""
-    if values["curve"].strip():
-        python = _FROM_CURVE.format(**values)
-        options = f"--n-test {values['test_samples']} --error {values['error']}"
-        command = f"sparsetoken plan curve curve.csv {options}"
-        send(Line(python=python, command=command, progress="looking for curves that agree"))
-        table = {"n_test": values["test_samples"]} | read_curve(values["curve"])
-        planned = st.plan.from_curve(**table, error=values["error"])
-        sentence = f"{planned.answer} {planned.trust}"
-        send(Line(figures=[_fan(planned)], sentence=sentence, progress=""))
-        return
-    asked = arguments(values)
+    """Answer by the learning curves, then plan in full."""
+    aim = {"dim": values["features"], "error": values["error"], "model": values["plan_model"]}
+    asked = select(values, "problem") | aim
     python = f"import sparsetoken as st\n\nprint(st.plan({keywords(asked)}).summary())\n"
-    options = " ".join(f"{PARAMETERS[name].option} {value}" for name, value in asked.items())
-    send(_first(values) | Line(python=python, command=f"sparsetoken plan {options}"))
-    _plan(values, asked, send)
+    send(_first(values) | Line(python=python))
+    sought = PARAMETERS["n_samples"].label  # the planner says it as one writes it in Python
+    plan = st.plan(
+        progress=lambda said: send(Line(progress=said.replace("n_samples", sought))), **asked
+    )
+    rows: Rows = []
+    for model in [plan.model, *(model for model in _DRAWN if model != plan.model)]:
+        budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
+        drawn = (plan if model == plan.model else st.plan(**budget)).curve
+        rows += [(model, n, float(e)) for n, e in zip(drawn.values, drawn.errors, strict=True)]
+        progress = f"{look(model).label} is drawn"
+        send(_picture(values, plan, rows) | Line(sentence=plan.answer, progress=progress))
+    words = plan.summary().split("\n\n")[0].split("\n")  # the answer, and remarks on it
+    floor = float(plan.alternatives["bayes"])
+    send(_picture(values, plan, rows, floor) | Line(sentence=" ".join(words), progress=""))
 
 
 def _first(values: Values) -> Line:
     """Answer by the learning curves at the usual settings, which takes no time."""
     usual = {control.name: control.default for control in CONTROLS.values()} | values
     model, dim, target = values["plan_model"], values["features"], values["error"]
-    shown = [name for name in _CLASSIFIERS if name != "optimal" or has_optimum(usual)]
+    shown = [name for name in _DRAWN if name != "optimal" or has_optimum(usual)]
     alphas = [float(f"{alpha:.6g}") for alpha in _SIZES]
     rows = [
         (name, alpha * dim, float(risk.test_error))
         for name in shown
         for alpha, risk in zip(alphas, risks(usual, name, alphas), strict=True)
     ]
-    wanted = THREE if model == "best" else (model,)
+    wanted = CLASSIFIERS if model == "best" else (model,)
     curves = ([(n, error) for of, n, error in rows if of == name] for name in wanted)
     sizes = [size for points in curves if (size := crossing(points, target))]
     said = "does not reach the target"
     if sizes:
         said = f"needs about {min(sizes):.0f} labelled sequences for {per_cent(target)} error"
-    name = "The best classifier" if model == "best" else _called(model)
+    name = {"best": "the best classifier", "optimal": "the best learner"}.get(model)
+    name = name or look(model).label
+    sentence = f"{name} {said} at the usual settings; looking for better ones."
     return Line(
         figures=[_figure(values, rows)],
-        sentence=f"{name} {said} at the usual settings; looking for better ones.",
+        sentence=sentence[:1].upper() + sentence[1:],
         table=fig.by_column(("model", "n_samples", "test_error"), rows),
         facts={},
         progress="looking for the number of samples",
     )
 
 
-def _plan(values: Values, asked: Values, send: Send) -> None:
-    """Plan, then look at the curve and at those of the alternatives."""
-    sought = PARAMETERS["n_samples"].label  # the planner says it as one writes it in Python
-    plan = st.plan(
-        progress=lambda said: send(Line(progress=said.replace("n_samples", sought))), **asked
-    )
-    rows: list[tuple[str, float, float]] = []
-    for model in [plan.model, *(model for model in _CLASSIFIERS if model != plan.model)]:
-        budget = asked | {"n_samples": plan.n_samples, "error": None, "model": model}
-        drawn = (plan if model == plan.model else st.plan(**budget)).curve
-        rows += [(model, n, float(e)) for n, e in zip(drawn.values, drawn.errors, strict=True)]
-        send(_picture(values, plan, rows, {}) | Line(progress=f"{look(model).label} is drawn"))
-    alternatives = {name: float(error) for name, error in plan.alternatives.items()}
-    send(_picture(values, plan, rows, alternatives) | Line(progress=""))
-
-
-def _picture(values: Values, plan: Any, rows: Any, alternatives: dict[str, float]) -> Line:
+def _picture(values: Values, plan: Any, rows: Rows, floor: float | None = None) -> Line:
     settings = {
         PARAMETERS[name].axis: value if isinstance(value, str) else f"{value:.4g}"
         for name, value in plan.settings.items()
     }
-    point, error = float(plan.n_samples), float(plan.error)
-    more = [fig.markers("the plan", [point], [error], "star", model=plan.model)]
-    if "bayes" in alternatives:
-        ends = [n for _, n, _ in rows]
-        floor = alternatives["bayes"]
-        more += [
-            fig.level("Bayes floor", (min(ends), max(ends)), floor, model="bayes", dash="dash")
-        ]
-    table = rows + [(model, plan.n_samples, error) for model, error in alternatives.items()]
+    point = [float(plan.n_samples)], [float(plan.error)]
     return Line(
-        figures=[_figure(values, rows, more)],
-        sentence=_sentence(values, plan, alternatives),
+        figures=[
+            _figure(values, rows, floor, fig.markers("the plan", *point, "star", model=plan.model))
+        ],
         facts={"samples": str(plan.n_samples), "classifier": look(plan.model).label} | settings,
-        table=fig.by_column(("model", "n_samples", "test_error"), table),
+        table=fig.by_column(("model", "n_samples", "test_error"), rows),
     )
 
 
-def _figure(values: Values, rows: Any, more: list[fig.Trace] | None = None) -> fig.Figure:
-    sizes = [n for _, n, _ in rows]
+def _figure(values: Values, rows: Rows, floor: float | None = None, *more: fig.Trace) -> fig.Figure:
+    _, sizes, errors = zip(*rows, strict=True)
     ends = min(sizes), max(sizes)
-    traces = [*fig.model_curves(rows), fig.level("target", ends, values["error"], dash="dot")]
-    traces += [*fig.majority(values, ends)[0], *(more or [])]
-    x = fig.quantity_axis("n_samples", over=sizes)
-    return fig.figure(
-        x, fig.quantity_axis("test_error", over=[error for *_, error in rows]), traces
-    )
+    axes = fig.quantity_axis("n_samples", over=sizes), fig.quantity_axis("test_error", over=errors)
+    return fig.figure(*axes, [*fig.model_curves(rows), *levels(values, ends, floor), *more])
 
 
-def _fan(planned: Any) -> fig.Figure:
-    """Return the learning curves that agree with what was measured."""
-    drawn, observed = planned.curve, planned.to_dict()["observed"]
-    x, color = list(map(float, drawn.n_samples)), COLORS[0]
-    low, middle, high = list(drawn.lower), list(drawn.median), list(drawn.upper)
-    names = ("n_samples", "error", "standard_error")
-    sizes, errors, bars = ([row[name] for row in observed] for name in names)
-    traces = [
-        *fig.band(x, low, high, color),
-        fig.curve("expected error, 80 %", x, middle, color=color),
-        fig.level("target", (x[0], x[-1]), planned.target, dash="dot"),
-        fig.markers("measured ± s.e.", sizes, errors, errors=bars),
-    ]
-    axes = (
-        fig.quantity_axis("n_samples", over=x),
-        fig.quantity_axis("test_error", over=[*low, *high]),
-    )
-    return fig.figure(*axes, traces)
-
-
-def _called(model: str) -> str:
-    label = "the best learner" if model == "optimal" else look(model).label
-    return label[:1].upper() + label[1:]
-
-
-def _sentence(values: Values, plan: Any, alternatives: dict[str, float]) -> str:
-    sentence = (
-        f"{_called(plan.model)} needs {plan.n_samples} labelled sequences for an error of "
-        f"{per_cent(plan.error)}; no learner does with fewer than {plan.least_samples}"
-    )
-    if alternatives:
-        listed = " and ".join(
-            f"{per_cent(error)} with {look(model).label}"
-            for model, error in alternatives.items()
-            if model not in ("bayes", "optimal")
-        )
-        floor = per_cent(alternatives["bayes"])
-        sentence += f"; the same number gives {listed}; no classifier gets below {floor}"
-    return f"{sentence}.{fig.majority(values)[1]}{f' {plan.caution}' if plan.caution else ''}"
-
-
-VIEW = View(
-    "planner",
-    "Planner",
-    "How many labelled sequences do I need?",
-    ("error", "plan_model", "curve", "test_samples", "features", *group("problem")),
-    draw,
-    defaults={"features": 384},
-    long=True,
-)
+_QUESTION = "How many labelled sequences do I need?"
+_CONTROLS = ("error", "plan_model", "features", "Problem")
+_DEFAULTS = {"features": 384}
+VIEW = View("planner", "Planner", _QUESTION, _CONTROLS, draw, defaults=_DEFAULTS, long=True)
