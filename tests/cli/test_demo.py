@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from sparsetoken.cli.demo import remarks
+
 
 def test_demo_compares_theory_and_simulation(run, tmp_path):
     picture = tmp_path / "demo.png"
@@ -36,6 +38,20 @@ def test_demo_compares_theory_and_simulation(run, tmp_path):
     assert "Chance alone makes 6 in 100 differences of 4 trials larger than 3" in out
     assert "sparsetoken plan" in out
     assert str(picture) in out
+
+
+def test_a_simulation_better_than_the_best_possible_is_remarked_on():
+    rows = [
+        {"model": model, "alpha": alpha, "difference": difference}
+        for model, alpha, difference in (
+            ("optimal", 8.0, -3.0),
+            ("optimal", 4.0, -2.4),
+            ("optimal", 2.0, 3.0),
+            ("pooled", 8.0, -4.0),
+        )
+    ]
+    (remark,) = remarks(rows)
+    assert "at 8 samples/dim is 3.0 standard errors below" in remark
 
 
 def test_demo_refuses_bad_options(run):
