@@ -24,7 +24,7 @@ from sparsetoken.experiments import (
     run,
 )
 from sparsetoken.experiments.cell import group_into_tasks
-from sparsetoken.experiments.store import compute_or_error
+from sparsetoken.experiments.run import compute_or_error
 
 CELL = make_cell("theory", "cosine", {"alpha0": 2.0})
 OTHER = make_cell("theory", "cosine", {"alpha0": 3.0})

@@ -7,7 +7,7 @@ import typer
 
 from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import check_output, message, print_json, print_result, waiting
-from sparsetoken.experiments.figures import SUMMARIES, WIDTHS, get_recipe
+from sparsetoken.experiments.figures import SUMMARIES, WIDTHS, get_figure
 
 
 def _complete_name(typed: str) -> list[str]:
@@ -49,7 +49,7 @@ def figure(
     if name is None:
         print_result(as_json, SUMMARIES, ("figure", "shows"), list(SUMMARIES.items()))
         return
-    get_recipe(name)
+    get_figure(name)
     picture = out or Path(f"{name}.png")
     style = {"width": width, "title": title, "letters": letters}
     executor = {"workers": workers, "scheduler": scheduler}
@@ -88,7 +88,7 @@ def make_figure(
         waiting(name, counted=True) as bar,
     ):
         if not quick:
-            minutes = get_recipe(name).minutes
+            minutes = get_figure(name).MINUTES
             message(f"{name} takes about {minutes:g} min on two processors; a look: --quick")
         rows = figure_rows(name, store, opened, quick=quick, progress=bar, **settings)
     doubtful = sum(not row.get("converged", True) for row in rows)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure, query_rate
+from sparsetoken.experiments.figures import Rows, query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.models import look
 from sparsetoken.problem import SparseTokenProblem
@@ -24,8 +24,19 @@ _LINES: dict[str, dict[str, Any]] = {
     "bayes": {"dashes": ":"},
 }
 
+TITLE = "What longer sequences cost"
+PANELS = (1, 2)
+MINUTES = 5
+QUICK = {
+    "lengths": [10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000],
+    "longest_integrated": 1000,
+    "trained_lengths": np.geomspace(4, 300, 21).round().astype(int).tolist(),
+    "trained_points": [4, 10, 30, 100],
+    "dim": 200,
+}
 
-def sweep(
+
+def data(
     *,
     lengths: list[int] = _LENGTHS,
     longest_integrated: int = 10_000,
@@ -61,19 +72,6 @@ def sweep(
     return Sweep(grids)
 
 
-@figure(
-    title="What longer sequences cost",
-    panels=(1, 2),
-    data=sweep,
-    minutes=5,
-    quick={
-        "lengths": [10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000],
-        "longest_integrated": 1000,
-        "trained_lengths": np.geomspace(4, 300, 21).round().astype(int).tolist(),
-        "trained_points": [4, 10, 30, 100],
-        "dim": 200,
-    },
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the signal required against length, and errors at one signal."""
     left, right = axes
