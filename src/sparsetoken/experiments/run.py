@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -19,7 +19,7 @@ from multiprocessing.connection import wait
 from typing import Any, NamedTuple
 
 from sparsetoken._validation import check_count, import_extra
-from sparsetoken.experiments.cell import Cell, compute_together, group_into_tasks
+from sparsetoken.experiments.cell import Cell, compute
 from sparsetoken.experiments.store import Outcome, Store
 from sparsetoken.experiments.sweep import Sweep
 
@@ -72,19 +72,15 @@ def run(
     Report(computed=0, failed=0, already_done=4)
     """
     cells = sweep.cells()
-    missing = set(store.missing(cells))
+    missing = store.missing(cells)
     already_done, computed, failed = len(cells) - len(missing), 0, 0
     show = progress or (lambda done, total: None)
     show(already_done, len(cells))
-    # A task is computed whole even if a part of it is known: its numbers then do not depend on
-    # where an earlier run was stopped.
-    tasks = [task for task in group_into_tasks(cells) if missing.intersection(task)]
-    for cell, outcome in _outcomes(tasks, executor):
-        if cell in missing:
-            store.record(cell, outcome)
-            failed += isinstance(outcome, str)
-            computed += not isinstance(outcome, str)
-            show(already_done + computed + failed, len(cells))
+    for cell, outcome in _outcomes(missing, executor):
+        store.record(cell, outcome)
+        failed += isinstance(outcome, str)
+        computed += not isinstance(outcome, str)
+        show(already_done + computed + failed, len(cells))
     return Report(computed, failed, already_done)
 
 
@@ -111,28 +107,23 @@ def collect(
     return [row | dict(grid.columns) for grid, cells in sweep.parts for row in store.rows(cells)]
 
 
-def compute_or_error(task: Sequence[Cell]) -> list[Outcome]:
-    """Compute the cells of a task; should one fail, each by itself."""
+def compute_or_error(cell: Cell) -> Outcome:
+    """Compute a cell; an error comes as text."""
     try:
-        return list(compute_together(task))
+        return compute(cell)
     except Exception as error:  # whatever it is, it belongs in the store
-        if len(task) == 1:
-            return [f"{type(error).__name__}: {error}"]
-    return [outcome for cell in task for outcome in compute_or_error([cell])]
+        return f"{type(error).__name__}: {error}"
 
 
-def _outcomes(
-    tasks: list[tuple[Cell, ...]], executor: Executor | None
-) -> Iterator[tuple[Cell, Outcome]]:
+def _outcomes(cells: list[Cell], executor: Executor | None) -> Iterator[tuple[Cell, Outcome]]:
     """Yield cells with their numbers or errors as the executor, or this process, completes them."""
     if executor is None:
-        for task in tasks:
-            yield from zip(task, compute_or_error(task), strict=True)
+        yield from ((cell, compute_or_error(cell)) for cell in cells)
         return
-    running = {executor.submit(compute_or_error, task): task for task in tasks}
+    running = {executor.submit(compute_or_error, cell): cell for cell in cells}
     try:
         for future in as_completed(running):
-            yield from zip(running[future], future.result(), strict=True)
+            yield running[future], future.result()
     except CancelledError:
         raise ClusterError("the Dask scheduler is gone; what is finished is kept") from None
     except Exception as error:
