@@ -97,22 +97,6 @@ def check_flag(name: str, value: Any) -> bool:
     raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
-def check_unit_vector(name: str, value: Any, dim: int) -> "np.ndarray[Any, Any]":
-    """Return ``value`` as a float array of shape (dim,) and norm 1, or raise ValueError."""
-    import numpy as np
-
-    try:
-        vector = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be an array of numbers, got {shown(value)}") from None
-    if vector.shape != (dim,):
-        raise ValueError(f"{name} must have shape ({dim},), got {vector.shape}")
-    norm = float(np.linalg.norm(vector))
-    if not abs(norm - 1.0) < 1e-6:
-        raise ValueError(f"{name} must be a unit vector (norm 1), got norm {norm:g}")
-    return vector / norm
-
-
 def check_float_type(name: str, value: Any) -> Any:
     """Return the NumPy type float64 or float32, or raise ValueError."""
     import numpy as np

@@ -24,8 +24,15 @@ from sparsetoken._validation import (
 )
 
 __all__ = [
-    *("Elementwise", "Hardmax", "Mean", "Pooling", "Softmax", "SoftmaxOne", "Stacked"),
-    *("get_pooling", "pooling_models"),
+    "Elementwise",
+    "Hardmax",
+    "Mean",
+    "Pooling",
+    "Softmax",
+    "SoftmaxOne",
+    "Stacked",
+    "get_pooling",
+    "pooling_models",
 ]
 
 
