@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from sparsetoken.app.view import Line
-from sparsetoken.experiments.run import end_with_parent, process_context
+from sparsetoken.experiments.running import end_with_parent, process_context
 
 _CONTEXT = process_context("sparsetoken.app.warm")
 _MOST = 16  # requests at work at once; others wait
