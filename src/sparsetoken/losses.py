@@ -32,12 +32,12 @@ from scipy.special import ndtr
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats
-from sparsetoken._validation import check_instance, import_object
+from sparsetoken._validation import Named
 
 __all__ = ["Hinge", "Logistic", "Loss", "Square", "get_loss", "loss_names"]
 
 
-class Loss:
+class Loss(Named):
     """Base of the losses: a convex function of the score for each label.
 
     A subclass gives ``value``, ``derivative`` and ``second_derivative`` (in the score z). The rest
@@ -68,15 +68,12 @@ class Loss:
     True
     """
 
-    name: ClassVar[str] = "custom"
+    known: ClassVar[dict[str, Any]] = {}
+    name = "custom"
     smooth: ClassVar[bool] = True
     quadratic: ClassVar[bool] = False
     logistic: ClassVar[bool] = False
     corner: ClassVar[float | None] = None
-
-    def __init_subclass__(cls) -> None:
-        if "name" in vars(cls):
-            _KNOWN[cls.name] = cls
 
     def value(self, z: Any, y: Any) -> Any:
         """Return ℓ(z; y)."""
@@ -106,18 +103,6 @@ class Loss:
         loss's score it gives only the order.
         """
         return np.clip((1.0 + score) / 2.0, 0.0, 1.0)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-
-_KNOWN: dict[str, type[Loss]] = {}
 
 
 # These formulas are branch-free: one text serves arrays, in NumPy, and scalars in compiled kernels.
@@ -270,7 +255,7 @@ class Hinge(Loss):
 
 def loss_names() -> tuple[str, ...]:
     """Return the names of the losses that can be asked for by name."""
-    return tuple(_KNOWN)
+    return tuple(Loss.known)
 
 
 def get_loss(loss: Any) -> Loss:
@@ -288,15 +273,7 @@ def get_loss(loss: Any) -> Loss:
     >>> get_loss("hinge")
     Hinge()
     """
-    check_instance("loss", loss)
-    found = loss
-    if isinstance(loss, str) and (loss in _KNOWN or ":" in loss):
-        found = _KNOWN[loss]() if loss in _KNOWN else import_object("loss", loss)
-    if not isinstance(found, Loss):
-        raise ValueError(
-            f"loss must be one of {', '.join(map(repr, _KNOWN))}, an import path 'module:name' or "
-            f"an object of a subclass of sparsetoken.losses.Loss, got {loss!r}"
-        )
+    found = Loss.find("loss", loss)
     if type(found).__module__ != __name__:
         _check_convex(found)
     return found

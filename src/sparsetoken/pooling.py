@@ -7,7 +7,7 @@ A subclass of :class:`Pooling` with a ``name`` can be asked for by that name eve
 other by its import path (``"my_poolings:Sparsemax"``) or as an object.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,13 +15,7 @@ from scipy.special import expit
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Array
-from sparsetoken._validation import (
-    check_choice,
-    check_count,
-    check_instance,
-    check_real,
-    import_object,
-)
+from sparsetoken._validation import Named, check_count, check_real
 
 __all__ = [
     "Elementwise",
@@ -36,7 +30,7 @@ __all__ = [
 ]
 
 
-class Pooling:
+class Pooling(Named):
     """Base of the poolings: a map from token scores to token weights.
 
     A subclass gives :meth:`weigh`.
@@ -75,17 +69,16 @@ class Pooling:
     array([0.5, 0.5, 1. ])
     """
 
-    name: ClassVar[str]
+    known: ClassVar[dict[str, Any]] = {}
     model: ClassVar[str | None]
     sharpened: ClassVar[bool] = True
     uses_scores: ClassVar[bool] = True
     mean_to_max: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        if "name" in vars(cls):
-            if "model" not in vars(cls):
-                cls.model = cls.name
-            _KNOWN[cls.name] = cls
+        super().__init_subclass__()
+        if "name" in vars(cls) and "model" not in vars(cls):
+            cls.model = cls.name
 
     def weights(self, scores: ArrayLike, offsets: ArrayLike | None = None) -> Array:
         """Return the token weights, in the shape of ``scores``.
@@ -119,18 +112,6 @@ class Pooling:
             sequence.
         """
         raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), *vars(self).values()))
-
-
-_KNOWN: dict[str, type[Pooling]] = {}
 
 
 class Mean(Pooling):
@@ -295,15 +276,7 @@ def get_pooling(pooling: str | Pooling) -> Pooling:
     >>> get_pooling("hardmax")
     Hardmax()
     """
-    check_instance("pooling", pooling)
-    if isinstance(pooling, str) and ":" in pooling:
-        imported = import_object("pooling", pooling)
-        if not isinstance(imported, Pooling):
-            raise ValueError(f"pooling must be a Pooling, got {pooling!r}: {imported!r}")
-        return imported
-    if isinstance(pooling, Pooling):
-        return pooling
-    return _KNOWN[check_choice("pooling", pooling, _KNOWN)]()
+    return Pooling.find("pooling", pooling)
 
 
 def pooling_models() -> dict[str, Pooling]:
@@ -315,7 +288,7 @@ def pooling_models() -> dict[str, Pooling]:
     >>> pooling_models()["attention"]
     Softmax()
     """
-    return {cls.model: cls() for cls in _KNOWN.values() if cls.model is not None}
+    return {cls.model: cls() for cls in Pooling.known.values() if cls.model is not None}
 
 
 class _Segments:

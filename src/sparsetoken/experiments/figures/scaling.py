@@ -78,9 +78,14 @@ def draw(rows: Rows, axes: Any) -> list[str]:
     plotting.panel(left, rows, "n_tokens", "required_signal", styles=_LINES)
     required = plotting.select(rows, quantity="required_signal")
     lengths = plotting.present(required, "n_tokens")
-    plotting.guide(left, lengths, [length**0.5 for length in lengths], r"$\sqrt{L}$")
-    slow = [math.sqrt(2 * math.log(length)) for length in lengths]
-    plotting.guide(left, lengths, slow, r"$\sqrt{2\,\log L}$")
+    guides = {
+        r"$\sqrt{L}$": [length**0.5 for length in lengths],
+        r"$\sqrt{2\,\log L}$": [math.sqrt(2 * math.log(length)) for length in lengths],
+    }
+    place: Any = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
+    for label, needed in guides.items():  # thin lines to compare with, named at their ends
+        left.plot(lengths, needed, color="0.45", lw=0.6, zorder=0)
+        left.annotate(label, (lengths[-1], needed[-1]), color="0.45", fontsize=6.5, **place)
     plotting.label_axes(left, "n_tokens", "signal θ needed for 5 % error")
     plotting.panel(right, rows, "n_tokens", "test_error")
     oracle = plotting.select(rows, quantity="oracle_error")
