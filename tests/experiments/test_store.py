@@ -57,6 +57,9 @@ def test_states_and_rows(tmp_path):
 
 def test_a_failure_does_not_undo_a_result(tmp_path):
     with Store(tmp_path / "results.db") as store:
+        store.record(CELL, "the first error")
+        store.record(CELL, "the last error")
+        assert [failure.error for failure in store.failures()] == ["the last error"]
         store.record(CELL, FOUND)
         store.record(CELL, "too late")
         assert store.counts()["done"] == 1

@@ -61,6 +61,7 @@ class Store:
     def __init__(self, path: str | PathLike[str], *, read_only: bool = False) -> None:
         self.path, self.damaged = Path(path), 0
         self._lines: dict[str, dict[str, Any]] = {}  # what counts for each cell, by its key
+        self._done: set[str] = set()  # keys of the cells that have numbers
         self._end = 0  # of what is read
         try:
             self._file = self.path.open("rb" if read_only else "a+b", buffering=0)
@@ -84,8 +85,10 @@ class Store:
                 continue
             entry, good = json.loads(text), True
             key = entry.get("key")
-            if key and (entry["state"] == "done" or key not in self._lines):
+            if key and (entry["state"] == "done" or key not in self._done):
                 self._lines[key] = entry
+                if entry["state"] == "done":
+                    self._done.add(key)
         self._end += whole
         return good
 
@@ -103,23 +106,20 @@ class Store:
 
     def record(self, cell: Cell, outcome: Outcome) -> None:
         """Write the numbers of a cell, or the error that it ended in."""
-        failed = isinstance(outcome, str)
-        content = (
-            outcome
-            if isinstance(outcome, str)
-            else {
+        content: Any = outcome
+        if not isinstance(outcome, str):
+            content = {
                 quantity: [float(number), float(number.uncertainty), bool(number.converged)]
                 for quantity, number in outcome.items()
             }
-        )
+        state = "failed" if content is outcome else "done"
         described = {"source": cell.source, "quantities": cell.quantities, "values": cell.values}
-        state = {"key": cell.key, "state": "failed" if failed else "done"}
-        self._append(state | described | {"content": content})
+        self._append({"key": cell.key, "state": state} | described | {"content": content})
 
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
         """Return those of the cells that have no numbers yet, also those that failed."""
-        done = {line["key"] for line in self._select(None, "done")}
-        return [cell for cell in cells if cell.key not in done]
+        self._refresh()
+        return [cell for cell in cells if cell.key not in self._done]
 
     def counts(self, cells: Sequence[Cell] | None = None) -> dict[str, int]:
         """Return how many cells are done and failed; of some cells also how many are pending."""
