@@ -76,18 +76,12 @@ class Cell:
 
     @property
     def size(self) -> Size:
-        """Samples per dimension, as the model takes them.
-
-        The theory gets those of query and readout, so that other splits are points of one curve.
-        """
-        values, splits = self.values, "split" in self.model.settings
-        if "alpha" not in values:
-            return (values.get("alpha0"), values.get("alpha1")) if splits else values.get("alpha1")
-        alpha = float(values["alpha"])
-        if not splits or self.source == "simulation":
-            return alpha
-        split = values["split"]
-        return split * alpha, (1.0 - split) * alpha if split < 1.0 else None
+        """Samples per dimension, as the model takes them: all, or those of query and readout."""
+        values = self.values
+        if "alpha" in values:
+            return float(values["alpha"])
+        splits = "split" in self.model.settings
+        return (values.get("alpha0"), values.get("alpha1")) if splits else values.get("alpha1")
 
     @property
     def settings(self) -> dict[str, Any]:
