@@ -38,7 +38,10 @@ def draw_plan(data: dict[str, Any]) -> Figure:
             ax.axhline(data["target"], ls="--", lw=0.8, color="0.55", zorder=1)
             labels.append((data["target"], "target", "0.4"))
         ax.set(xlabel=PARAMETERS[quantity].axis, ylabel=f"expected {data['label']}")
-        _logarithmic(ax, *_padded([*errors, *(label[0] for label in labels)]))
+        heights = [height for height, *_ in labels]
+        low, high = min(*errors, *heights), max(*errors, *heights)
+        room = (high / low) ** 0.06 * 1.02
+        _logarithmic(ax, low / room, high * room)
         _label_right(ax, labels)
         notes = [f"n = {data['n_samples']:g}"] if quantity != "n_samples" else []
         fixed = [{name: value for name, value in data.items() if name != quantity}]
@@ -126,12 +129,6 @@ def draw_layers(data: dict[str, Any]) -> Figure:
         answer = f"Layer {data['best']} is best"
         caption(figure, [], answer, ["Filled: may be as good; 95 % intervals; dashed: chance"])
     return figure
-
-
-def _padded(values: list[float]) -> tuple[float, float]:
-    low, high = min(values), max(values)
-    room = (high / low) ** 0.06 * 1.02
-    return low / room, high * room
 
 
 def _logarithmic(ax: Axes, low: float | None = None, high: float | None = None) -> None:
