@@ -295,6 +295,7 @@ class _Segments:
     """Sequences of any length, one after the other in a flat array."""
 
     def __init__(self, scores: Array, offsets: ArrayLike | None) -> None:
+        self._rectangle = scores.shape if offsets is None else None
         flat = offsets is None or scores.ndim == 1
         if offsets is None:  # the last axis is a sequence
             length = scores.shape[-1] if scores.ndim else 0
@@ -315,6 +316,8 @@ class _Segments:
         self.lengths = self._counts.astype(scores.dtype)
 
     def reduce(self, ufunc: np.ufunc, values: Array) -> Array:
+        if self._rectangle is not None:  # quicker, and sums of many numbers are more accurate
+            return ufunc.reduce(values.reshape(self._rectangle), axis=-1).ravel()
         return ufunc.reduceat(values, self.offsets[:-1])
 
     def spread(self, per_sequence: Array) -> Array:
