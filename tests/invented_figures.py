@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsetoken.experiments.figures import get_recipe
+from sparsetoken.experiments.figures import figure_data
 
 TINY = {
     "alignment": {"signals": [3.0, 8.0], "lines": [1.0, 10.0], "points": [2.0]},
@@ -38,8 +38,7 @@ TINY = {
 
 def invented(name, **settings):
     """Return the table of a figure at tiny size, its numbers drawn at random."""
-    recipe = get_recipe(name)
-    data = recipe.data(**recipe.settings(**(TINY[name] | settings)))
+    data = figure_data(name, **TINY[name] | settings)
     if isinstance(data, list):
         return data
     rng = np.random.default_rng(0)

@@ -13,7 +13,6 @@ from sparsetoken._validation import (
     check_float_type,
     check_random_state,
     check_real,
-    check_unit_vector,
     import_extra,
     import_object,
     read_toml,
@@ -28,7 +27,6 @@ def test_what_is_allowed_is_returned_plain():
     assert check_choice("c", "a", ("a", "b")) == "a"
     assert check_flag("f", np.bool_(True)) is True
     assert check_float_type("dtype", "float32") == np.float32
-    assert check_unit_vector("v", [0.6, 0.8], 2).tolist() == pytest.approx([0.6, 0.8])
     rng = np.random.default_rng(0)
     assert check_random_state(rng) is rng
 
@@ -48,9 +46,6 @@ def test_what_is_allowed_is_returned_plain():
         (lambda: check_choice("c", ["a"], ("a", "b")), r"c must be one of .*, got \['a'\]"),
         (lambda: check_flag("f", 2), "f must be True or False, got 2"),
         (lambda: check_float_type("dtype", int), "dtype must be float64 or float32"),
-        (lambda: check_unit_vector("v", [1.0, 1.0], 2), "v must be a unit vector .*, got norm"),
-        (lambda: check_unit_vector("v", [1.0], 2), r"v must have shape \(2,\), got \(1,\)"),
-        (lambda: check_unit_vector("v", ["a"], 1), "v must be an array of numbers"),
         (lambda: check_random_state(-1), "random_state must be a whole number >= 0"),
         (lambda: import_object("loss", "nowhere:Loss"), "loss must be importable, got 'nowhere"),
     ],

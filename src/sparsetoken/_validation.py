@@ -9,7 +9,7 @@ import operator
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,22 +97,6 @@ def check_flag(name: str, value: Any) -> bool:
     raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
-def check_unit_vector(name: str, value: Any, dim: int) -> "np.ndarray[Any, Any]":
-    """Return ``value`` as a float array of shape (dim,) and norm 1, or raise ValueError."""
-    import numpy as np
-
-    try:
-        vector = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be an array of numbers, got {shown(value)}") from None
-    if vector.shape != (dim,):
-        raise ValueError(f"{name} must have shape ({dim},), got {vector.shape}")
-    norm = float(np.linalg.norm(vector))
-    if not abs(norm - 1.0) < 1e-6:
-        raise ValueError(f"{name} must be a unit vector (norm 1), got norm {norm:g}")
-    return vector / norm
-
-
 def check_float_type(name: str, value: Any) -> Any:
     """Return the NumPy type float64 or float32, or raise ValueError."""
     import numpy as np
@@ -153,6 +137,41 @@ def import_object(name: str, path: str) -> Any:
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"{name} must be importable, got {path!r}: {error}") from None
     return imported() if isinstance(imported, type) else imported
+
+
+class Named:
+    """Base of losses and poolings: a subclass with a ``name`` of its own is known by it."""
+
+    name: ClassVar[str]
+    known: ClassVar[dict[str, Any]]
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls) and "known" not in vars(cls):
+            cls.known[cls.name] = cls
+
+    @classmethod
+    def find(cls, what: str, value: Any) -> Self:
+        """Return the object for a name or an import path, or the object itself."""
+        check_instance(what, value)
+        found = value
+        if isinstance(value, str) and (value in cls.known or ":" in value):
+            found = cls.known[value]() if value in cls.known else import_object(what, value)
+        if not isinstance(found, cls):
+            raise ValueError(
+                f"{what} must be one of {', '.join(map(repr, cls.known))}, an import path "
+                f"'module:name' or an object of a subclass of {cls.__module__}.{cls.__name__}, "
+                f"got {shown(value)}"
+            )
+        return found
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
 
 
 def import_extra(module: str, what: str, extra: str | None = "data") -> Any:

@@ -59,16 +59,8 @@ class Estimate(float):
     ) -> "Estimate":
         """Return a number whose error bar is how far independent batches disagree about it.
 
-        Parameters
-        ----------
-        value : float
-            The number, from all batches together.
-        batches : array-like, or callable that returns one
-            The number in each batch. A callable is called when the error bar is asked for.
-        beside : float, default=0.0
-            An error that the batches do not show.
-        **details : Any
-            As of an estimate.
+        ``batches`` has the number in each batch, or is a callable that returns them, called when
+        the error bar is asked for. ``beside`` is an error that the batches do not show.
 
         Examples
         --------

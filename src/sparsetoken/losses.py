@@ -1,6 +1,6 @@
 """Convex losses ℓ(z; y) of a score z and a label y = ±1, with their derivatives and prox.
 
-The methods of a built-in loss broadcast over arrays, and a numba kernel can call them on scalars:
+The methods broadcast over arrays. A numba kernel can call those of the logistic loss on scalars:
 ``prox = Logistic.prox`` at module level, then ``prox(z, y, scale)`` in the kernel.
 
 A subclass of :class:`Loss` with a ``name`` of its own can be asked for by that name everywhere,
@@ -32,12 +32,12 @@ from scipy.special import ndtr
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats
-from sparsetoken._validation import check_instance, import_object
+from sparsetoken._validation import Named
 
 __all__ = ["Hinge", "Logistic", "Loss", "Square", "get_loss", "loss_names"]
 
 
-class Loss:
+class Loss(Named):
     """Base of the losses: a convex function of the score for each label.
 
     A subclass gives ``value``, ``derivative`` and ``second_derivative`` (in the score z). The rest
@@ -68,15 +68,12 @@ class Loss:
     True
     """
 
-    name: ClassVar[str] = "custom"
+    known: ClassVar[dict[str, Any]] = {}
+    name = "custom"
     smooth: ClassVar[bool] = True
     quadratic: ClassVar[bool] = False
     logistic: ClassVar[bool] = False
     corner: ClassVar[float | None] = None
-
-    def __init_subclass__(cls) -> None:
-        if "name" in vars(cls):
-            _KNOWN[cls.name] = cls
 
     def value(self, z: Any, y: Any) -> Any:
         """Return ℓ(z; y)."""
@@ -107,21 +104,8 @@ class Loss:
         """
         return np.clip((1.0 + score) / 2.0, 0.0, 1.0)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-
-_KNOWN: dict[str, type[Loss]] = {}
-
-
-# The formulas below are branch-free so that one text serves both for arrays, in NumPy, and for
-# scalars, compiled into the kernels that call them.
+# These formulas are branch-free: one text serves arrays, in NumPy, and scalars in compiled kernels.
 
 
 @register_jitable
@@ -133,12 +117,6 @@ def _logistic_value(z: Any, y: Any) -> Any:
 @register_jitable
 def _logistic_derivative(z: Any, y: Any) -> Any:
     return -y / (1.0 + np.exp(np.minimum(y * z, 700.0)))  # e⁷⁰⁰ is near the largest float
-
-
-@register_jitable
-def _logistic_second_derivative(z: Any, y: Any) -> Any:
-    decay = np.exp(-np.abs(z))
-    return decay / (1.0 + decay) ** 2
 
 
 def _logistic_prox(z: Any, y: Any, scale: Any) -> Any:
@@ -198,8 +176,12 @@ class Logistic(Loss):
     logistic = True
     value = staticmethod(_logistic_value)
     derivative = staticmethod(_logistic_derivative)
-    second_derivative = staticmethod(_logistic_second_derivative)
     prox = staticmethod(_logistic_prox)
+
+    def second_derivative(self, z: Any, y: Any) -> Any:
+        """Return the product of both classes' probabilities."""
+        decay = np.exp(-np.abs(z))
+        return decay / (1.0 + decay) ** 2
 
     def average(self, mean: Any, deviation: Any, y: Any) -> Any:
         """Return E[ℓ(mean + deviation·G; y)]; the step resolves the poles, π/deviation away."""
@@ -211,60 +193,31 @@ class Logistic(Loss):
         return -_logistic_derivative(-score, 1.0)
 
 
-@register_jitable
-def _square_value(z: Any, y: Any) -> Any:
-    return 0.5 * (z - y) ** 2
-
-
-@register_jitable
-def _square_derivative(z: Any, y: Any) -> Any:
-    return z - y
-
-
-@register_jitable
-def _square_second_derivative(z: Any, y: Any) -> Any:
-    return 1.0 + 0.0 * z
-
-
-@register_jitable
-def _square_prox(z: Any, y: Any, scale: Any) -> Any:
-    return (z + scale * y) / (1.0 + scale)
-
-
 class Square(Loss):
     """Square loss (z − y)²/2."""
 
     name = "square"
     quadratic = True
-    value = staticmethod(_square_value)
-    derivative = staticmethod(_square_derivative)
-    second_derivative = staticmethod(_square_second_derivative)
-    prox = staticmethod(_square_prox)
+
+    def value(self, z: Any, y: Any) -> Any:
+        """Return (z − y)²/2."""
+        return 0.5 * (z - y) ** 2
+
+    def derivative(self, z: Any, y: Any) -> Any:
+        """Return z − y."""
+        return z - y
+
+    def second_derivative(self, z: Any, y: Any) -> Any:
+        """Return one."""
+        return 1.0 + 0.0 * z
+
+    def prox(self, z: Any, y: Any, scale: Any) -> Any:
+        """Return the mean of z and y, with weights 1 and ``scale``."""
+        return (z + scale * y) / (1.0 + scale)
 
     def average(self, mean: Any, deviation: Any, y: Any) -> Any:
         """Return E[ℓ(mean + deviation·G; y)]."""
         return 0.5 * ((np.asarray(mean) - y) ** 2 + np.asarray(deviation) ** 2)
-
-
-@register_jitable
-def _hinge_value(z: Any, y: Any) -> Any:
-    return np.maximum(0.0, 1.0 - y * z)
-
-
-@register_jitable
-def _hinge_derivative(z: Any, y: Any) -> Any:
-    return -y * (y * z < 1.0)
-
-
-@register_jitable
-def _hinge_second_derivative(z: Any, y: Any) -> Any:
-    return 0.0 * z
-
-
-@register_jitable
-def _hinge_prox(z: Any, y: Any, scale: Any) -> Any:
-    margin = y * z
-    return y * np.maximum(margin, np.minimum(1.0, margin + scale))
 
 
 class Hinge(Loss):
@@ -273,10 +226,23 @@ class Hinge(Loss):
     name = "hinge"
     smooth = False
     corner = 1.0
-    value = staticmethod(_hinge_value)
-    derivative = staticmethod(_hinge_derivative)
-    second_derivative = staticmethod(_hinge_second_derivative)
-    prox = staticmethod(_hinge_prox)
+
+    def value(self, z: Any, y: Any) -> Any:
+        """Return max(0, 1 − yz)."""
+        return np.maximum(0.0, 1.0 - y * z)
+
+    def derivative(self, z: Any, y: Any) -> Any:
+        """Return −y below the margin, and zero from there on."""
+        return -y * (y * z < 1.0)
+
+    def second_derivative(self, z: Any, y: Any) -> Any:
+        """Return zero."""
+        return 0.0 * z
+
+    def prox(self, z: Any, y: Any, scale: Any) -> Any:
+        """Return z moved by ``scale`` towards the margin, not beyond."""
+        margin = y * z
+        return y * np.maximum(margin, np.minimum(1.0, margin + scale))
 
     def average(self, mean: Any, deviation: Any, y: Any) -> Any:
         """Return E[ℓ(mean + deviation·G; y)]."""
@@ -289,7 +255,7 @@ class Hinge(Loss):
 
 def loss_names() -> tuple[str, ...]:
     """Return the names of the losses that can be asked for by name."""
-    return tuple(_KNOWN)
+    return tuple(Loss.known)
 
 
 def get_loss(loss: Any) -> Loss:
@@ -307,18 +273,7 @@ def get_loss(loss: Any) -> Loss:
     >>> get_loss("hinge")
     Hinge()
     """
-    check_instance("loss", loss)
-    found = loss
-    if isinstance(loss, str) and loss in _KNOWN:
-        return _KNOWN[loss]()
-    if isinstance(loss, str) and ":" in loss:
-        found = import_object("loss", loss)
-    if not isinstance(found, Loss):
-        names = ", ".join(map(repr, _KNOWN))
-        raise ValueError(
-            f"loss must be one of {names}, an import path 'module:name' or an object of a subclass "
-            f"of sparsetoken.losses.Loss, got {loss!r}"
-        )
+    found = Loss.find("loss", loss)
     if type(found).__module__ != __name__:
         _check_convex(found)
     return found

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Callable
-from functools import cached_property
-from typing import ClassVar, NamedTuple
+from functools import cached_property, partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
@@ -115,8 +114,7 @@ class Performance(Record):
         fpr = check_real("fpr", fpr, low=0.0, high=1.0, above=True)
 
         def recall(law: FeatureLaw, readout: Readout) -> float:
-            threshold = self._threshold(law, readout, fpr)
-            return float(self._above(law, readout, 1.0, threshold)[0])
+            return self._above(law, readout, 1.0, self._threshold(law, readout, fpr))
 
         return self._estimate(recall)
 
@@ -125,9 +123,7 @@ class Performance(Record):
         threshold = check_real("threshold", threshold)
 
         def above(label: float) -> Estimate:
-            return self._estimate(
-                lambda law, readout: float(self._above(law, readout, label, threshold)[0])
-            )
+            return self._estimate(partial(self._above, label=label, threshold=threshold))
 
         return Rates(fpr=above(-1.0), recall=above(1.0))
 
@@ -218,7 +214,7 @@ class Performance(Record):
             return p.average(ndtr(-_divide(margin, p.scale * readout.norm_rest)))
         rate = float(p.weight[p.label > 0].sum())
         alarm, recall = (
-            float(self._above(law, readout, y, 0.0)[0]) if weight > 0.0 else 0.0
+            self._above(law, readout, y, 0.0) if weight > 0.0 else 0.0
             for y, weight in ((-1.0, 1.0 - rate), (1.0, rate))
         )
         return rate * (1.0 - recall) + (1.0 - rate) * alarm
@@ -237,20 +233,19 @@ class Performance(Record):
                 total -= weight * _integral(losses, self._above(law, readout, y, grid))
         return total
 
-    def _above(
-        self, law: FeatureLaw, readout: Readout, label: float, threshold: ArrayLike
-    ) -> Floats:
-        """Return the probability that a sample of a label scores above each threshold."""
-        thresholds = np.atleast_1d(np.asarray(threshold, dtype=float))
+    def _above(self, law: FeatureLaw, readout: Readout, label: float, threshold: Any) -> Any:
+        """Return the probability that a sample of a label scores above a threshold, or each."""
+        if np.ndim(threshold) == 0:
+            return float(self._above(law, readout, label, np.array([float(threshold)]))[0])
         if self.n_windows == 1:
-            return _survival(law.positive if label > 0 else law.negative, readout, thresholds)
+            return _survival(law.positive if label > 0 else law.negative, readout, threshold)
         labelled = law.points.label == label
         signal = (law.direction >= 0) & labelled
-        below_noise = _log_below(law.noise, readout, thresholds)
+        below_noise = _log_below(law.noise, readout, threshold)
         true = float(law.points.weight[signal].sum() / law.points.weight[labelled].sum())
         above = -(1.0 - true) * np.expm1(self.n_windows * below_noise)
         if true > 0.0:
-            below = _log_below(law.points.where(signal), readout, thresholds)
+            below = _log_below(law.points.where(signal), readout, threshold)
             above -= true * np.expm1(below + (self.n_windows - 1) * below_noise)
         return above
 
@@ -261,8 +256,7 @@ class Performance(Record):
         low, high = self._range(law, readout)
 
         def excess(threshold: float) -> float:
-            above = float(self._above(law, readout, -1.0, threshold)[0])
-            return math.log(max(above, 1e-300) / fpr)
+            return math.log(max(self._above(law, readout, -1.0, threshold), 1e-300) / fpr)
 
         if excess(high) >= 0.0 or excess(low) <= 0.0:  # scores without noise
             return high if excess(high) >= 0.0 else low

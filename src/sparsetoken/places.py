@@ -19,7 +19,6 @@ from sparsetoken._njit import njit
 from sparsetoken._types import Floats
 
 _FEW, _NEAR = 8, 70.0  # so many exponents within this range have sums in the range of floats
-_MANY = 100.0  # variance of a count from which on its law is known well enough by its cumulants
 
 
 def weigh_places(
@@ -153,10 +152,7 @@ def _weigh_subsets(exponents, degree, chances):  # type: ignore[no-untyped-def]
         if product < 1e-250:
             total -= np.log(product)
             product = 1.0
-    if variance > _MANY:
-        probability = _expand(taken, variance, chances)
-    else:
-        probability = _count(taken, degree, gap, variance, chances)
+    probability = _count(taken, degree, gap, variance, chances)
     return total - np.log(product) + np.log(probability)
 
 
@@ -210,7 +206,7 @@ def _balance(a, degree, taken):  # type: ignore[no-untyped-def]
             expected += p
             variance += p * (1.0 - p)
         gap = expected - degree
-        if abs(gap) <= (1e-10 * degree if variance > _MANY else 0.3 + 0.5 * np.sqrt(variance)):
+        if abs(gap) <= 0.3 + 0.5 * np.sqrt(variance):
             break
         if gap > 0.0:
             high = log_r
@@ -283,32 +279,3 @@ def _look_back(taken, degree, lows, before, probability, chances):  # type: igno
             for j in range(width - 1, 0, -1):
                 after[j] = (1.0 - p) * after[j - 1] + p * after[j]
             after[0] *= p
-    return
-
-
-@njit(error_model="numpy")
-def _expand(taken, variance, chances):  # type: ignore[no-untyped-def]
-    """Do the same if the number taken varies much, by its cumulants.
-
-    The first two terms of the expansion; the next is of the order of 1/(288 variance²). A chance is
-    the derivative of the log of the sum by the token's exponent, with log r in balance.
-    """
-    third = fourth = fifth = 0.0
-    for p in taken:
-        s = p * (1.0 - p)
-        third += s * (1.0 - 2.0 * p)
-        fourth += s * (1.0 - 6.0 * s)
-        fifth += s * (1.0 - 2.0 * p) * (1.0 - 12.0 * s)
-    v = variance
-    correction = fourth / (8.0 * v**2) - 5.0 * third**2 / (24.0 * v**3)
-    for token in range(chances.size):
-        p = taken[token]
-        s = p * (1.0 - p)
-        by_second = s * (1.0 - 2.0 * p) - third * s / v
-        by_third = s * (1.0 - 6.0 * s) - fourth * s / v
-        by_fourth = s * (1.0 - 2.0 * p) * (1.0 - 12.0 * s) - fifth * s / v
-        change = by_fourth / (8.0 * v**2) - fourth * by_second / (4.0 * v**3)
-        change -= 5.0 * third * by_third / (12.0 * v**3)
-        change += 5.0 * third**2 * by_second / (8.0 * v**4)
-        chances[token] = p - 0.5 * by_second / v + change / (1.0 + correction)
-    return (1.0 + correction) / np.sqrt(2.0 * np.pi * v)

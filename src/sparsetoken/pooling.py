@@ -1,13 +1,13 @@
 """Poolings: how the scores of a sequence's tokens become the weights of their sum.
 
-A pooling takes scores either as a rectangular array (the last axis runs over the tokens) or as one
-flat array with ``offsets``: the tokens of sequence i are ``scores[offsets[i]:offsets[i + 1]]``.
+A pooling takes scores as a rectangular array (the last axis runs over the tokens) or as a flat one
+with ``offsets``: the tokens of sequence i are ``scores[offsets[i]:offsets[i + 1]]``.
 
 A subclass of :class:`Pooling` with a ``name`` can be asked for by that name everywhere, and any
 other by its import path (``"my_poolings:Sparsemax"``) or as an object.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,13 +15,7 @@ from scipy.special import expit
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Array
-from sparsetoken._validation import (
-    check_choice,
-    check_count,
-    check_instance,
-    check_real,
-    import_object,
-)
+from sparsetoken._validation import Named, check_count, check_real
 
 __all__ = [
     "Elementwise",
@@ -36,7 +30,7 @@ __all__ = [
 ]
 
 
-class Pooling:
+class Pooling(Named):
     """Base of the poolings: a map from token scores to token weights.
 
     A subclass gives :meth:`weigh`.
@@ -75,17 +69,16 @@ class Pooling:
     array([0.5, 0.5, 1. ])
     """
 
-    name: ClassVar[str]
+    known: ClassVar[dict[str, Any]] = {}
     model: ClassVar[str | None]
     sharpened: ClassVar[bool] = True
     uses_scores: ClassVar[bool] = True
     mean_to_max: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        if "name" in vars(cls):
-            if "model" not in vars(cls):
-                cls.model = cls.name
-            _KNOWN[cls.name] = cls
+        super().__init_subclass__()
+        if "name" in vars(cls) and "model" not in vars(cls):
+            cls.model = cls.name
 
     def weights(self, scores: ArrayLike, offsets: ArrayLike | None = None) -> Array:
         """Return the token weights, in the shape of ``scores``.
@@ -102,16 +95,16 @@ class Pooling:
             scores = scores.astype(float)
         if not np.isfinite(scores).all():
             raise ValueError("scores must be finite, got NaN or infinity")
-        segments = _Rows(scores) if offsets is None else _Segments(scores, offsets)
-        return self.weigh(scores, segments)
+        weights = self.weigh(scores.ravel(), _Segments(scores, offsets))
+        return weights.reshape(scores.shape)
 
-    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Segments") -> Array:
         """Return the token weights, in the shape of ``scores``: what a subclass defines.
 
         Parameters
         ----------
-        scores : ndarray of float
-            One finite score per token, rectangular or flat.
+        scores : ndarray of float, shape (total_tokens,)
+            One finite score per token, sequence after sequence.
         segments : object
             Which tokens belong together: ``segments.lengths`` are the numbers of tokens,
             ``segments.reduce(np.add, values)`` adds up values over the tokens of each sequence (or
@@ -119,18 +112,6 @@ class Pooling:
             sequence.
         """
         raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), *vars(self).values()))
-
-
-_KNOWN: dict[str, type[Pooling]] = {}
 
 
 class Mean(Pooling):
@@ -141,7 +122,7 @@ class Mean(Pooling):
     sharpened = False
     uses_scores = False
 
-    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Segments") -> Array:
         """Return 1/L for every token."""
         return np.ones_like(scores) / segments.spread(segments.lengths)
 
@@ -153,7 +134,7 @@ class Softmax(Pooling):
     mean_to_max = True
     model = "attention"
 
-    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Segments") -> Array:
         """Return exp(score), normalized."""
         weights = scores - segments.spread(segments.reduce(np.maximum, scores))
         np.exp(weights, out=weights)
@@ -170,7 +151,7 @@ class SoftmaxOne(Pooling):
     name = "softmax-1"
     model = None  # pass the pooling, or its name, as a pooling
 
-    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Segments") -> Array:
         """Return exp(score), over one plus the sum of all."""
         largest = np.maximum(segments.reduce(np.maximum, scores), 0.0)
         weights = scores - segments.spread(largest)
@@ -185,7 +166,7 @@ class Hardmax(Pooling):
     name = "hardmax"
     sharpened = False
 
-    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Segments") -> Array:
         """Return an equal part for each of the largest scores."""
         largest = segments.spread(segments.reduce(np.maximum, scores))
         weights = (scores == largest).astype(scores.dtype)
@@ -198,7 +179,7 @@ class Elementwise(Pooling):
 
     name = "elementwise"
 
-    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Segments") -> Array:
         """Return 1/(1 + exp(−score)), over the length."""
         return expit(scores) / segments.spread(segments.lengths)
 
@@ -235,28 +216,27 @@ class Stacked(Pooling):
         self.residual = check_real("residual", residual, low=0.0)
         self.inner = check_real("inner", inner, low=0.0)
 
-    def weigh(self, scores: Array, segments: "_Rows | _Segments") -> Array:
+    def weigh(self, scores: Array, segments: "_Segments") -> Array:
         """Return what each token adds to the sum that the top layer makes."""
-        starts = segments.bounds(scores)
+        offsets = segments.offsets
         layers = np.empty((self.depth + 1, scores.size))
-        layers[0] = scores.ravel()
+        layers[0] = scores
         for layer in range(self.depth):
-            _mix(layers[layer], starts, self.residual, self.inner, layers[layer + 1])
-        top = layers[-1].reshape(scores.shape)
-        weights = Softmax().weigh(top, segments).ravel()
+            _mix(layers[layer], offsets, self.residual, self.inner, layers[layer + 1])
+        weights = Softmax().weigh(layers[-1], segments)
         for layer in range(self.depth - 1, -1, -1):
-            weights = _spread(layers[layer], weights, starts, self.residual, self.inner)
-        return weights.reshape(scores.shape).astype(scores.dtype)
+            weights = _spread(layers[layer], weights, offsets, self.residual, self.inner)
+        return weights.astype(scores.dtype)
 
     def __repr__(self) -> str:
         return f"Stacked(depth={self.depth}, residual={self.residual:g}, inner={self.inner:g})"
 
 
 @njit()
-def _mix(scores, starts, residual, inner, mixed):  # type: ignore[no-untyped-def]
+def _mix(scores, offsets, residual, inner, mixed):  # type: ignore[no-untyped-def]
     """Fill in (s + residual·As)/(1 + residual) for each sequence."""
-    for i in range(starts.size - 1):
-        s = scores[starts[i] : starts[i + 1]]
+    for i in range(offsets.size - 1):
+        s = scores[offsets[i] : offsets[i + 1]]
         low, high = s.min(), s.max()
         for k in range(s.size):
             top = inner * max(s[k] * low, s[k] * high)
@@ -265,15 +245,15 @@ def _mix(scores, starts, residual, inner, mixed):  # type: ignore[no-untyped-def
                 weight = np.exp(inner * s[k] * s[m] - top)
                 total += weight
                 mean += weight * s[m]
-            mixed[starts[i] + k] = (s[k] + residual * mean / total) / (1.0 + residual)
+            mixed[offsets[i] + k] = (s[k] + residual * mean / total) / (1.0 + residual)
 
 
 @njit()
-def _spread(scores, weights, starts, residual, inner):  # type: ignore[no-untyped-def]
+def _spread(scores, weights, offsets, residual, inner):  # type: ignore[no-untyped-def]
     """Return the weights of a layer's tokens, given those of the tokens it makes of them."""
     result = weights / (1.0 + residual)
-    for i in range(starts.size - 1):
-        s = scores[starts[i] : starts[i + 1]]
+    for i in range(offsets.size - 1):
+        s = scores[offsets[i] : offsets[i + 1]]
         row = np.empty(s.size)
         low, high = s.min(), s.max()
         for k in range(s.size):
@@ -281,9 +261,9 @@ def _spread(scores, weights, starts, residual, inner):  # type: ignore[no-untype
             for m in range(s.size):
                 row[m] = np.exp(inner * s[k] * s[m] - top)
                 total += row[m]
-            weight = residual / (1.0 + residual) * weights[starts[i] + k] / total
+            weight = residual / (1.0 + residual) * weights[offsets[i] + k] / total
             for m in range(s.size):
-                result[starts[i] + m] += weight * row[m]
+                result[offsets[i] + m] += weight * row[m]
     return result
 
 
@@ -296,15 +276,7 @@ def get_pooling(pooling: str | Pooling) -> Pooling:
     >>> get_pooling("hardmax")
     Hardmax()
     """
-    check_instance("pooling", pooling)
-    if isinstance(pooling, str) and ":" in pooling:
-        imported = import_object("pooling", pooling)
-        if isinstance(imported, Pooling):
-            return imported
-        raise ValueError(f"pooling must be a Pooling, got {pooling!r}: {imported!r}")
-    if isinstance(pooling, Pooling):
-        return pooling
-    return _KNOWN[check_choice("pooling", pooling, _KNOWN)]()
+    return Pooling.find("pooling", pooling)
 
 
 def pooling_models() -> dict[str, Pooling]:
@@ -316,54 +288,37 @@ def pooling_models() -> dict[str, Pooling]:
     >>> pooling_models()["attention"]
     Softmax()
     """
-    return {cls.model: cls() for cls in _KNOWN.values() if cls.model is not None}
-
-
-class _Rows:
-    """Sequences as the last axis of a rectangular array."""
-
-    def __init__(self, scores: Array) -> None:
-        if scores.ndim == 0 or scores.shape[-1] == 0:
-            raise ValueError(
-                f"a sequence must have at least one token, got scores of {scores.shape=}"
-            )
-        self.lengths = np.asarray(scores.shape[-1], dtype=scores.dtype)
-
-    def reduce(self, ufunc: np.ufunc, values: Array) -> Array:
-        return ufunc.reduce(values, axis=-1, keepdims=True)
-
-    def spread(self, per_sequence: Array) -> Array:
-        return per_sequence
-
-    def bounds(self, scores: Array) -> Array:
-        return np.arange(0, scores.size + 1, scores.shape[-1])
+    return {cls.model: cls() for cls in Pooling.known.values() if cls.model is not None}
 
 
 class _Segments:
     """Sequences of any length, one after the other in a flat array."""
 
-    def __init__(self, scores: Array, offsets: ArrayLike) -> None:
-        offsets = np.asarray(offsets)
-        bounds_ok = (
-            offsets.ndim == 1 and offsets.size > 1 and np.issubdtype(offsets.dtype, np.integer)
-        )
-        if scores.ndim != 1 or not bounds_ok or offsets[0] != 0 or offsets[-1] != scores.size:
+    def __init__(self, scores: Array, offsets: ArrayLike | None) -> None:
+        self._rectangle = scores.shape if offsets is None else None
+        flat = offsets is None or scores.ndim == 1
+        if offsets is None:  # the last axis is a sequence
+            length = scores.shape[-1] if scores.ndim else 0
+            if length == 0:
+                raise ValueError(f"a sequence must have at least one token, got {scores.shape=}")
+            offsets = np.arange(0, scores.size + 1, length)
+        self.offsets = np.asarray(offsets)
+        whole = np.issubdtype(self.offsets.dtype, np.integer) and self.offsets.ndim == 1
+        if not (flat and whole and [*self.offsets[:1], *self.offsets[-1:]] == [0, scores.size]):
             raise ValueError(
                 "offsets must be integers from 0 to the number of tokens "
                 f"({scores.size}, in flat scores), got {offsets!r}"
             )
-        counts = np.diff(offsets)
-        if counts.min() <= 0:
-            bad = int(np.argmax(counts <= 0))
+        self._counts = np.diff(self.offsets)
+        if (self._counts <= 0).any():
+            bad = int(np.argmax(self._counts <= 0))
             raise ValueError(f"a sequence must have at least one token, sequence {bad} has none")
-        self.starts, self.counts = offsets[:-1], counts
-        self.lengths = counts.astype(scores.dtype)
+        self.lengths = self._counts.astype(scores.dtype)
 
     def reduce(self, ufunc: np.ufunc, values: Array) -> Array:
-        return ufunc.reduceat(values, self.starts)
+        if self._rectangle is not None:  # quicker, and sums of many numbers are more accurate
+            return ufunc.reduce(values.reshape(self._rectangle), axis=-1).ravel()
+        return ufunc.reduceat(values, self.offsets[:-1])
 
     def spread(self, per_sequence: Array) -> Array:
-        return np.repeat(per_sequence, self.counts)
-
-    def bounds(self, scores: Array) -> Array:
-        return np.append(self.starts, scores.size)
+        return np.repeat(per_sequence, self._counts)

@@ -14,7 +14,6 @@ from sparsetoken._validation import (
     check_float_type,
     check_random_state,
     check_real,
-    check_unit_vector,
     shown,
 )
 from sparsetoken.vocabulary import PARAMETERS, group
@@ -492,13 +491,17 @@ def prepare_sample(
 
 def check_directions(direction: Any, n_kinds: int, dim: int) -> Floats:
     """Return the directions of the kinds of signal, (n_kinds, dim), or raise ValueError."""
-    if n_kinds == 1 and np.ndim(direction) < 2:
-        return check_unit_vector("direction", direction, dim)[np.newaxis]
-    directions, shape = np.asarray(direction, dtype=float), (n_kinds, dim)
-    if directions.shape != shape or not np.allclose(directions @ directions.T, np.eye(shape[0])):
-        raise ValueError(
-            f"direction must be orthogonal unit vectors of shape {shape}, got {shown(direction)}"
-        )
+    what = f"a unit vector of shape ({dim},)"
+    if n_kinds > 1:
+        what = f"orthogonal unit vectors of shape ({n_kinds}, {dim})"
+    try:
+        directions = np.asarray(direction, dtype=float)
+        directions = directions[np.newaxis] if n_kinds == directions.ndim == 1 else directions
+    except (TypeError, ValueError):
+        directions = np.empty(0)
+    orthogonal = directions.shape == (n_kinds, dim) and directions @ directions.T
+    if not np.allclose(orthogonal, np.eye(n_kinds)):
+        raise ValueError(f"direction must be {what}, got {shown(direction)}")
     return directions
 
 

@@ -35,26 +35,20 @@ class Quantity:
 
     Parameters
     ----------
-    name : str
-        Its name in Python, on the command line (with dashes) and in tables.
-    label : str
-        Its name in a sentence or on an axis.
-    symbol : str
-        Its symbol in the theory, or "".
-    help : str
-        What it is, in one line.
+    name, label : str
+        Its name in Python, on the command line (with dashes) and in tables; and in a sentence.
+    symbol, help : str
+        Its symbol in the theory, or "", and what it is, in one line.
     low, high : float
         The values it may take; ``above`` excludes ``low``, ``infinite`` includes infinity.
     default : object
         What a command, a sweep or a slider uses unless told otherwise; None for none.
-    whole : bool
-        Whether it counts something.
+    whole, logarithmic : bool
+        Whether it counts something, and whether axes and sliders are logarithmic.
     options : tuple of str
         What may be chosen, for a quantity that is a word.
     slider : tuple of float or None
         Where a slider of the explorer begins and ends; this also bounds what a request may cost.
-    logarithmic : bool
-        Whether axes and sliders are logarithmic.
     group : str
         What it belongs to.
     named : bool

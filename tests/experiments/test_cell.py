@@ -1,12 +1,10 @@
 import math
 
-import numpy as np
 import pytest
 
 import sparsetoken as st
 from populations import LABEL_ERRORS, STRENGTHS, TWO_LENGTHS
 from sparsetoken.experiments import compute, make_cell
-from sparsetoken.experiments.cell import compute_together, group_into_tasks
 
 VALUES = {"alpha": 2.0, "dim": 60, "trials": 4}
 
@@ -186,28 +184,3 @@ def test_losses_and_poolings_by_import_path(tmp_path, monkeypatch):
     before = keys[1].key
     my_own_parts.wide.width = 2.0
     assert make_cell("theory", "test_error", keys[1].values).key != before
-
-
-def make_cells(sources, alphas):
-    return [
-        make_cell(source, ["test_error"], {"model": model, "alpha": a, "dim": 50})
-        for source in sources
-        for model in ("pooled", "two-step")
-        for a in alphas
-    ]
-
-
-def test_theory_is_gathered_into_tasks_from_many_samples_to_few():
-    cells = make_cells(("theory", "simulation"), np.geomspace(0.5, 8.0, 14))
-    tasks = group_into_tasks(cells)
-    assert sorted(cell.key for task in tasks for cell in task) == sorted(c.key for c in cells)
-    assert [len(task) for task in tasks] == [12, 2] * 2 + [1] * 28
-    for task in tasks[:4]:
-        sizes = [cell.size for cell in task]
-        assert sizes == sorted(sizes, reverse=True)
-
-
-def test_a_task_has_the_numbers_of_its_cells():
-    for task in group_into_tasks(make_cells(["theory"], (2.0, 0.5, 8.0))):
-        for cell, together in zip(task, compute_together(task), strict=True):
-            assert together["test_error"] == pytest.approx(compute(cell)["test_error"], rel=1e-4)

@@ -23,8 +23,6 @@ from sparsetoken.experiments import (
     make_cell,
     run,
 )
-from sparsetoken.experiments.cell import group_into_tasks
-from sparsetoken.experiments.store import compute_or_error
 
 CELL = make_cell("theory", "cosine", {"alpha0": 2.0})
 OTHER = make_cell("theory", "cosine", {"alpha0": 3.0})
@@ -59,6 +57,9 @@ def test_states_and_rows(tmp_path):
 
 def test_a_failure_does_not_undo_a_result(tmp_path):
     with Store(tmp_path / "results.db") as store:
+        store.record(CELL, "the first error")
+        store.record(CELL, "the last error")
+        assert [failure.error for failure in store.failures()] == ["the last error"]
         store.record(CELL, FOUND)
         store.record(CELL, "too late")
         assert store.counts()["done"] == 1
@@ -362,23 +363,3 @@ with Store(sys.argv[2]) as store:
         assert store.damaged == 0
         run(load_sweep(toml), alone)
         assert store.rows(cells) == alone.rows(cells)
-
-
-def test_a_cell_that_fails_spoils_no_other_of_its_task():
-    """Without a ridge the theory has no answer below the capacity."""
-    values = {"model": "pooled", "reg": 0.0}
-    cells = [make_cell("theory", "test_error", values | {"alpha": a}) for a in (8.0, 6.0, 1.0)]
-    *good, bad = compute_or_error(cells)
-    assert [outcome["test_error"].converged for outcome in good] == [True, True]
-    assert bad.startswith("ValueError: reg must be > 0")
-
-
-def test_a_curve_resumed_has_the_numbers_of_a_whole_one(tmp_path):
-    axes = {"alpha": [1.0, 2.0, 3.0, 4.0]}
-    sweep = Sweep([Grid(["test_error"], axes, {}, ["theory"])])
-    with Store(tmp_path / "whole.db") as whole, Store(tmp_path / "part.db") as part:
-        rows = collect(sweep, whole)
-        (curve,) = group_into_tasks(sweep.cells())
-        part.record(curve[1], compute_or_error(curve)[1])
-        assert run(sweep, part) == (3, 0, 1)
-        assert collect(sweep, part) == rows

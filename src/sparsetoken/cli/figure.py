@@ -7,7 +7,7 @@ import typer
 
 from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option, starting_with
 from sparsetoken.cli.output import check_output, message, print_json, print_result, waiting
-from sparsetoken.experiments.figures import SUMMARIES, WIDTHS, get_recipe
+from sparsetoken.experiments.figures import SUMMARIES, WIDTHS, get_figure
 
 
 def figure(
@@ -76,7 +76,7 @@ def make_figure(
     from sparsetoken.experiments import Store, draw_figure, figure_rows, write_table
     from sparsetoken.plotting import FORMATS, save_picture
 
-    minutes = get_recipe(name).minutes
+    minutes = get_figure(name).MINUTES
     check_output(picture, FORMATS)
     with (
         Store(picture.with_suffix(".db")) as store,

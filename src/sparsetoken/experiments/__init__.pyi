@@ -1,9 +1,9 @@
 from .cell import Cell, compute, make_cell
 from .figures import draw_figure, figure_names, figure_rows
-from .store import Failure, Report, Store, StoreError, collect, run
+from .running import ClusterError, Report, collect, dask_executor, local_processes, run
+from .store import Failure, Store, StoreError
 from .sweep import Grid, Sweep, load_sweep
 from .table import write_table
-from .workers import ClusterError, dask_executor, local_processes
 
 __all__ = [
     "Cell",

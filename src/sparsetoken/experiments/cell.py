@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,7 +29,6 @@ _SIMULATION = group("simulation")
 _ARGUMENTS = {"recall": "fpr", "required_signal": "error"}  # of quantities that need one
 _LEFT_OUT_BY_DEFAULT = ("center", "contiguous", "n_kinds", "unlabelled")
 _NEEDS_QUERY = {"trained", "query", "capacity"}  # groups of quantities
-_MOST_TOGETHER = 12  # cells of a curve that are computed in one task
 
 
 @dataclass(frozen=True)
@@ -71,26 +70,18 @@ class Cell:
     @cached_property
     def problem(self) -> Problem:
         """The problem to train and to test on."""
-        errors = self.values.get("label_errors", (0.0, 0.0))
-        if "kinds" in self.values:
-            return Population.from_tables(self.values["kinds"], errors).plain()
-        fields = {name: self.values[name] for name in FIELDS if name in self.values}
-        return Population([SparseTokenProblem(**fields)], label_errors=errors).plain()
+        one = {name: self.values[name] for name in FIELDS if name in self.values}
+        kinds = self.values.get("kinds", [{"probability": 1.0} | one])
+        return Population.from_tables(kinds, self.values.get("label_errors", (0.0, 0.0))).plain()
 
     @property
     def size(self) -> Size:
-        """Samples per dimension, as the model takes them.
-
-        The theory gets those of query and readout, so that other splits are points of one curve.
-        """
-        values, splits = self.values, "split" in self.model.settings
-        if "alpha" not in values:
-            return (values.get("alpha0"), values.get("alpha1")) if splits else values.get("alpha1")
-        alpha = float(values["alpha"])
-        if not splits or self.source == "simulation":
-            return alpha
-        split = values["split"]
-        return split * alpha, (1.0 - split) * alpha if split < 1.0 else None
+        """Samples per dimension, as the model takes them: all, or those of query and readout."""
+        values = self.values
+        if "alpha" in values:
+            return float(values["alpha"])
+        splits = "split" in self.model.settings
+        return (values.get("alpha0"), values.get("alpha1")) if splits else values.get("alpha1")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -207,10 +198,9 @@ def _describe_problem(values: dict[str, Any]) -> dict[str, Any]:
             if name in values and (name != "positive_rate" or all(name in kind for kind in kinds)):
                 raise ValueError(f"{name} does not go with kinds: each has its own")
         rate = PARAMETERS["positive_rate"].check(described["positive_rate"])
-        tables = Population.from_tables(kinds, positive_rate=rate).to_tables()
-        one = {name: value for name, value in tables[0].items() if name != "probability"}
+        first, *others = tables = Population.from_tables(kinds, positive_rate=rate).to_tables()
         described = {name: value for name, value in values.items() if name != "positive_rate"}
-        described |= {"kinds": tables} if len(tables) > 1 else one
+        described |= {"kinds": tables} if others else {n: first[n] for n in FIELDS if n in first}
     if errors is not None:
         pair = errors if isinstance(errors, list | tuple) else [errors]
         checked = Population([SparseTokenProblem(1)], label_errors=pair).label_errors
@@ -236,56 +226,25 @@ def compute(cell: Cell) -> dict[str, Estimate]:
     >>> abs(theory - simulation) < 4 * simulation.uncertainty
     True
     """
-    return compute_together([cell])[0]
-
-
-def compute_together(cells: Sequence[Cell]) -> list[dict[str, Estimate]]:
-    """Compute cells that differ in their number of samples only: see :func:`group_into_tasks`."""
     from sklearn.exceptions import ConvergenceWarning as FitWarning
 
     from sparsetoken.sequences.threads import one_blas_thread
 
-    first = cells[0]
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result
         warnings.simplefilter("error", FitWarning)
-        if first.source == "simulation":
-            results = [_mean_of_trials(cell) for cell in cells]
+        if cell.source == "simulation":
+            numbers = _mean_of_trials(cell)
         else:
-            sizes = [cell.size for cell in cells]
-            predicted = first.model.theory(first.problem, sizes, first.settings)
-            results = [_read(*pair) for pair in zip(predicted, cells, strict=True)]
-    for cell, numbers in zip(cells, results, strict=True):
-        for quantity, number in numbers.items():
-            if math.isnan(number):
-                raise ArithmeticError(f"{quantity} is not a number at {cell.describe()}")
-    return results
-
-
-def group_into_tasks(cells: Iterable[Cell]) -> list[tuple[Cell, ...]]:
-    """Gather the cells that are quicker computed together: theory at several numbers of samples."""
-    groups: dict[Any, list[Cell]] = {}
-    for cell in cells:
-        samples = (*_SAMPLES, "split")
-        fixed = {name: value for name, value in cell.values.items() if name not in samples}
-        together = cell.source == "theory"
-        groups.setdefault(repr((cell.quantities, fixed)) if together else cell, []).append(cell)
-    tasks: list[tuple[Cell, ...]] = []
-    for curve in groups.values():
-        ordered = sorted(curve, key=_readout_samples, reverse=True) if len(curve) > 1 else curve
-        tasks += [
-            tuple(ordered[i : i + _MOST_TOGETHER]) for i in range(0, len(curve), _MOST_TOGETHER)
-        ]
-    return tasks
-
-
-def _readout_samples(cell: Cell) -> float:
-    size = cell.size[1] if isinstance(cell.size, tuple) else cell.size
-    return size or 0.0
+            (predicted,) = cell.model.theory(cell.problem, [cell.size], cell.settings)
+            numbers = _read(predicted, cell)
+    for quantity, number in numbers.items():
+        if math.isnan(number):
+            raise ArithmeticError(f"{quantity} is not a number at {cell.describe()}")
+    return numbers
 
 
 def _mean_of_trials(cell: Cell) -> dict[str, Estimate]:
-    """Return the mean over the cell's trials of each quantity, with its standard error."""
     seeds = np.random.SeedSequence(cell.seed).spawn(cell.values["trials"])
     drawn_from = cell.problem, cell.size, cell.values["dim"], cell.settings
     trials = (cell.model.trial(*drawn_from, np.random.default_rng(seed)) for seed in seeds)
@@ -293,8 +252,7 @@ def _mean_of_trials(cell: Cell) -> dict[str, Estimate]:
     numbers = {}
     for quantity in cell.quantities:
         drawn = np.array([float(result[quantity]) for result in results])
-        error = float(drawn.std(ddof=1)) / math.sqrt(drawn.size)
-        numbers[quantity] = Estimate(float(drawn.mean()), error)
+        numbers[quantity] = Estimate.from_batches(float(drawn.mean()), drawn)
     return numbers
 
 

@@ -24,14 +24,12 @@ def draw_token_weights(
 ) -> tuple[Floats, Bools]:
     """Teach a query by two steps on fresh samples, and let it look at sequences of each class.
 
-    ``two_steps`` has ``beta`` and the learning rates, as in
-    :func:`sparsetoken.sampling.sample_query`. Returns the weights of the tokens, and which of them
-    carry the signal, of shape (2, n_sequences, n_tokens): the positive sequences first.
+    ``two_steps`` is what ``sample_query`` takes. Returns the weights of the tokens, and which of
+    them carry the signal, of shape (2, n_sequences, n_tokens): the positive sequences first.
     """
     rng = np.random.default_rng(random_state)
-    query = sample_query(
-        problem, n_samples, dim, loss=get_loss(loss), random_state=rng, **two_steps
-    )
+    two_steps |= {"loss": get_loss(loss), "random_state": rng}
+    query = sample_query(problem, n_samples, dim, **two_steps)
     weights, carries = [], []
     for rate in (1.0, 0.0):
         one_class = replace(problem, positive_rate=rate)

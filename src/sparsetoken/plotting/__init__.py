@@ -18,7 +18,6 @@ from sparsetoken.plotting.plan import draw_layers, draw_pilot, draw_plan, draw_t
 from sparsetoken.plotting.style import (
     caption,
     curve,
-    guide,
     label_axes,
     lines_and_points,
     looks,
@@ -41,7 +40,6 @@ __all__ = [
     "draw_test_size",
     "explanation",
     "finish",
-    "guide",
     "label_axes",
     "lines_and_points",
     "looks",

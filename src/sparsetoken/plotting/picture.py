@@ -5,7 +5,7 @@ import re
 import string
 import textwrap
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -68,11 +68,9 @@ class Picture(Figure):
         self.gaps: list[float] = []  # between points and lines, in standard errors
 
 
-@contextmanager
-def styled() -> Iterator[None]:
+def styled() -> AbstractContextManager[None]:
     """Draw and save in the style of this module."""
-    with mpl.rc_context(_STYLE):
-        yield
+    return mpl.rc_context(_STYLE)
 
 
 def save_picture(figure: Figure, path: str | PathLike[str]) -> None:

@@ -1,4 +1,7 @@
-"""Pictures of what the planner answers: plans by theory and from pilot data, sizes, layers."""
+"""Pictures of what the planner answers: plans by theory and from pilot data, sizes, layers.
+
+Each is a matplotlib figure, to be changed, or saved with ``save_picture``.
+"""
 
 import math
 from typing import Any
@@ -18,15 +21,7 @@ _LABEL_HEIGHT = 0.055  # of the axes: labels closer than this would overlap
 def draw_plan(data: dict[str, Any]) -> Figure:
     """Draw a plan: the curve, the answer, the target, and other classifiers at the same budget.
 
-    Parameters
-    ----------
-    data : dict
-        What :meth:`sparsetoken.planner.Plan.to_dict` returns.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        To be changed, or saved with :func:`save_picture`.
+    ``data`` is what :meth:`sparsetoken.planner.Plan.to_dict` returns.
     """
     with one_panel() as (figure, ax):
         style, curve = look(data["model"]), data["curve"]
@@ -43,7 +38,10 @@ def draw_plan(data: dict[str, Any]) -> Figure:
             ax.axhline(data["target"], ls="--", lw=0.8, color="0.55", zorder=1)
             labels.append((data["target"], "target", "0.4"))
         ax.set(xlabel=PARAMETERS[quantity].axis, ylabel=f"expected {data['label']}")
-        _logarithmic(ax, *_padded([*errors, *(label[0] for label in labels)]))
+        heights = [height for height, *_ in labels]
+        low, high = min(*errors, *heights), max(*errors, *heights)
+        room = (high / low) ** 0.06 * 1.02
+        _logarithmic(ax, low / room, high * room)
         _label_right(ax, labels)
         notes = [f"n = {data['n_samples']:g}"] if quantity != "n_samples" else []
         fixed = [{name: value for name, value in data.items() if name != quantity}]
@@ -54,15 +52,7 @@ def draw_plan(data: dict[str, Any]) -> Figure:
 def draw_pilot(data: dict[str, Any]) -> Figure:
     """Draw a plan from pilot data: observed errors, the fan of curves, target and answer.
 
-    Parameters
-    ----------
-    data : dict
-        What :meth:`sparsetoken.planner.PilotPlan.to_dict` returns.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        To be changed, or saved with :func:`save_picture`.
+    ``data`` is what :meth:`sparsetoken.planner.PilotPlan.to_dict` returns.
     """
     with one_panel() as (figure, ax):
         color, curve = COLORS[0], data["curve"]
@@ -71,23 +61,18 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
         band.set_label("80 % interval")
         ax.plot(x, curve["median"], color=color, label="expected")
         seen = data["observed"]
-        ax.errorbar(
-            [row["n_samples"] for row in seen],
-            [row["error"] for row in seen],
-            yerr=[row["standard_error"] for row in seen],
-            fmt="o",
-            color="0.2",
-            markerfacecolor="white",
-            capsize=1.5,
-            label=f"seen on the {data['source']} ± s.e.",
-            zorder=3,
+        sizes, errors, bars = (
+            [row[name] for row in seen] for name in ("n_samples", "error", "standard_error")
         )
+        style: Any = {"fmt": "o", "color": "0.2", "markerfacecolor": "white", "capsize": 1.5}
+        label = f"seen on the {data['source']} ± s.e."
+        ax.errorbar(sizes, errors, yerr=bars, label=label, zorder=3, **style)
         ax.axhline(target, ls="--", lw=0.8, color="0.55", zorder=1, label="target")
         if data["interval"] is not None:
             ax.plot(data["interval"], [target, target], color=COLORS[1], lw=2.5, alpha=0.5)
         if data["n_samples"] is not None:
             ax.plot(data["n_samples"], target, "*", color=COLORS[1], ms=9, label="plan", zorder=4)
-        low = min(min(curve["median"]), target, *(row["error"] for row in seen))
+        low = min(*curve["median"], target, *errors)
         ax.set(xlabel=PARAMETERS["n_samples"].axis, ylabel=data["label"])
         _logarithmic(ax, max(0.5 * low, 1e-4), 1.15 * max(*curve["upper"], target))
         ax.legend(loc="best")
@@ -98,15 +83,7 @@ def draw_pilot(data: dict[str, Any]) -> Figure:
 def draw_test_size(data: dict[str, Any]) -> Figure:
     """Draw the width of an interval, or the power of a test, against the number of test samples.
 
-    Parameters
-    ----------
-    data : dict
-        What :meth:`sparsetoken.planner.TestSetPlan.to_dict` returns.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        To be changed, or saved with :func:`save_picture`.
+    ``data`` is what :meth:`sparsetoken.planner.TestSetPlan.to_dict` returns.
     """
     with one_panel() as (figure, ax):
         curve = data["curve"]
@@ -124,15 +101,7 @@ def draw_test_size(data: dict[str, Any]) -> Figure:
 def draw_layers(data: dict[str, Any]) -> Figure:
     """Draw the held-out AUC of each layer with its interval.
 
-    Parameters
-    ----------
-    data : dict
-        What ``LayerChoice.to_dict`` returns.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        To be changed, or saved with :func:`save_picture`.
+    ``data`` is what ``LayerChoice.to_dict`` returns.
 
     Examples
     --------
@@ -149,16 +118,9 @@ def draw_layers(data: dict[str, Any]) -> Figure:
         for place, row in zip(x, data["layers"], strict=True):
             auc, low, high = row["auc"]
             good = row["layer"] in data["as_good"]
-            ax.errorbar(
-                place,
-                auc,
-                yerr=[[auc - low], [high - auc]],
-                fmt="*" if row["layer"] == data["best"] else "o",
-                color=COLORS[0],
-                ms=9 if row["layer"] == data["best"] else None,
-                markerfacecolor=COLORS[0] if good else "white",
-                capsize=1.5,
-            )
+            marker: Any = {"fmt": "*", "ms": 9} if row["layer"] == data["best"] else {"fmt": "o"}
+            marker |= {"color": COLORS[0], "markerfacecolor": COLORS[0] if good else "white"}
+            ax.errorbar(place, auc, yerr=[[auc - low], [high - auc]], capsize=1.5, **marker)
         ax.axhline(0.5, ls="--", lw=0.8, color="0.55", zorder=1)
         if len(names) <= _MOST_NAMES or x is not numbers:
             ax.set_xticks(x, names)
@@ -167,12 +129,6 @@ def draw_layers(data: dict[str, Any]) -> Figure:
         answer = f"Layer {data['best']} is best"
         caption(figure, [], answer, ["Filled: may be as good; 95 % intervals; dashed: chance"])
     return figure
-
-
-def _padded(values: list[float]) -> tuple[float, float]:
-    low, high = min(values), max(values)
-    room = (high / low) ** 0.06 * 1.02
-    return low / room, high * room
 
 
 def _logarithmic(ax: Axes, low: float | None = None, high: float | None = None) -> None:
@@ -190,12 +146,5 @@ def _label_right(ax: Axes, labels: list[tuple[float, str, str]]) -> None:
     for value, text, color in sorted(labels):
         height = max((math.log(value) - low) / (high - low), previous + _LABEL_HEIGHT)
         previous = height
-        ax.annotate(
-            text,
-            (1.02, height),
-            xycoords="axes fraction",
-            va="center",
-            color=color,
-            fontsize=6.5,
-            annotation_clip=False,
-        )
+        place: Any = {"xycoords": "axes fraction", "va": "center", "annotation_clip": False}
+        ax.annotate(text, (1.02, height), color=color, fontsize=6.5, **place)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from sparsetoken.models import look, names
@@ -152,20 +151,15 @@ def label_axes(axes: Axes, x: str, y: str) -> None:
     for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
         entry = (PARAMETERS | MEASURED).get(name)
         label = entry.axis if entry else name
-        if axis is axes.yaxis:
-            label = "\n".join(textwrap.wrap(label, _fitting(axes)))
+        if axis is axes.yaxis:  # as many characters as fit upright beside a panel
+            figure: Any = axes.figure
+            grid = axes.get_gridspec()
+            fitting = int(14 * figure.get_figheight() / grid.nrows) if grid else 30
+            label = "\n".join(textwrap.wrap(label, fitting))
         axis.set_label_text(with_subscripts(label))
         if entry and entry.logarithmic:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
             plain_log(axis)
-
-
-def _fitting(axes: Axes) -> int:
-    """Return the number of characters that fit upright beside a panel."""
-    figure, grid = axes.figure, axes.get_gridspec()
-    if isinstance(figure, Figure) and grid:
-        return int(14 * figure.get_figheight() / grid.nrows)
-    return 30
 
 
 def plain_log(axis: Any) -> None:
@@ -181,10 +175,3 @@ def plain_log(axis: Any) -> None:
     axis.set_major_locator(LogLocator(subs=subs) if subs else MaxNLocator(4))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
-
-
-def guide(axes: Axes, x: Sequence[float], y: Sequence[float], label: str) -> None:
-    """Draw a thin line to compare with, named at its end."""
-    axes.plot(x, y, color="0.45", lw=0.6, zorder=0)
-    place: Any = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
-    axes.annotate(label, (x[-1], y[-1]), color="0.45", fontsize=6.5, **place)

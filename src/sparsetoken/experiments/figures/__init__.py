@@ -1,15 +1,19 @@
-"""Named figures, one file each: the sweep behind it, and the drawing of its table.
+"""Named figures, one module each: the sweep behind it, and the drawing of its table.
 
-The figure "NAME" is the file ``NAME.py`` of this folder, listed in ``SUMMARIES``. It decorates its
-drawing with :func:`figure`, which also says where the table comes from: a function whose defaults
-are the settings for a paper. Nothing of it is imported before it is asked for: names and summaries
-are known without any numerics.
+The figure "NAME" is the module ``NAME.py`` of this folder. Nothing of it is imported before it is
+asked for: names and summaries are known without any numerics. It has
+
+* ``TITLE``, the first sentence of its caption, and ``PANELS``, the numbers of rows and columns;
+* ``data``, which returns the sweep to compute, or rows. Its defaults are the settings for a paper,
+  which take about ``MINUTES`` on two processors; ``QUICK`` has those that differ for a look within
+  a minute;
+* ``draw``, which draws rows on the panels and returns the remarks of the caption. It computes
+  nothing.
 """
 
 import importlib
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sparsetoken._validation import check_real
@@ -18,14 +22,9 @@ from sparsetoken.vocabulary import check_known
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from matplotlib.axes import Axes
-
     from sparsetoken.experiments.store import Store
-    from sparsetoken.experiments.sweep import Sweep
     from sparsetoken.plotting import Picture
     from sparsetoken.problem import Problem
-
-    Drawing = Callable[["Rows", list[Axes]], list[str]]
 
 WIDTHS = (40.0, 500.0)
 """The least and the largest width of a figure, in mm."""
@@ -47,52 +46,23 @@ SUMMARIES = {
 Rows = Sequence[dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How a figure is made."""
-
-    name: str
-    title: str
-    """What it tells: the first sentence of its caption."""
-    panels: tuple[int, int]
-    """Rows and columns."""
-    data: "Callable[..., Sweep | Rows]" = field(repr=False)
-    """Returns the sweep to compute, or rows; its defaults are the settings for a paper."""
-    draw: "Drawing" = field(repr=False)
-    """Draws rows on the panels and returns the remarks of the caption; it computes nothing."""
-    quick: dict[str, Any] = field(repr=False)
-    """The settings that differ for a look within a minute."""
-    minutes: float = 1.0
-    """About how long the full settings take on two processors."""
-
-    def settings(self, quick: bool = False, **changed: Any) -> dict[str, Any]:
-        """Return the settings, some of them changed."""
-        full = {name: p.default for name, p in inspect.signature(self.data).parameters.items()}
-        for name in changed:
-            check_known(f"setting of {self.name}", name, full)
-        return full | (self.quick if quick else {}) | changed
-
-
-def figure(**recipe: Any) -> "Callable[[Drawing], Recipe]":
-    """Make the decorated drawing a recipe, named as its file; arguments as in Recipe."""
-
-    def make(draw: "Drawing") -> Recipe:
-        name = draw.__module__.rpartition(".")[2].replace("_", "-")
-        return Recipe(name, draw=draw, **recipe)
-
-    return make
-
-
 def figure_names() -> list[str]:
     """Return the names of the figures, without importing them."""
     return list(SUMMARIES)
 
 
-def get_recipe(name: str) -> Recipe:
-    """Return the recipe of a figure, or raise ValueError with the nearest name."""
+def get_figure(name: str) -> Any:
+    """Return the module of a figure, or raise ValueError with the nearest name."""
     check_known("figure", name, SUMMARIES)
-    recipe: Recipe = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").draw
-    return recipe
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+
+
+def figure_data(name: str, quick: bool = False, **settings: Any) -> Any:
+    """Return the sweep of a figure, or its rows, with some settings replaced."""
+    figure = get_figure(name)
+    for setting in settings:
+        check_known(f"setting of {name}", setting, inspect.signature(figure.data).parameters)
+    return figure.data(**(figure.QUICK if quick else {}) | settings)
 
 
 def figure_rows(
@@ -130,14 +100,10 @@ def figure_rows(
     >>> len(draw_figure("alignment", rows).axes)
     2
     """
-    from sparsetoken.experiments.store import collect
-    from sparsetoken.experiments.sweep import Sweep
+    from sparsetoken.experiments.running import collect
 
-    recipe = get_recipe(name)
-    data = recipe.data(**recipe.settings(quick, **settings))
-    if not isinstance(data, Sweep):
-        return list(data)
-    return collect(data, store, executor, progress=progress)
+    data = figure_data(name, quick, **settings)
+    return data if isinstance(data, list) else collect(data, store, executor, progress=progress)
 
 
 def draw_figure(
@@ -167,21 +133,21 @@ def draw_figure(
     """
     from sparsetoken.plotting import caption, finish, new_figure, styled
 
-    recipe = get_recipe(name)
+    figure = get_figure(name)
     inches = None if width is None else check_real("width", width, *WIDTHS) / 25.4
     with styled():
-        drawn, axes = new_figure(*recipe.panels, width=inches)
-        notes = recipe.draw(rows, list(axes.flat))
-        caption(drawn, rows, recipe.title, notes)
-        return finish(drawn, title=title, letters=letters)
+        picture, axes = new_figure(*figure.PANELS, width=inches)
+        notes = figure.draw(rows, list(axes.flat))
+        caption(picture, rows, figure.TITLE, notes)
+        return finish(picture, title=title, letters=letters)
 
 
-def query_rate(problem: "Problem", alpha0: float, sharpness: float, **steps: Any) -> float:
+def query_rate(problem: "Problem", alpha0: float, sharpness: float) -> float:
     """Return the learning rate that gives the query this sharpness, to three digits.
 
     With one rate for all lengths, the sharpness would fall as 1/L².
     """
     from sparsetoken.theory import alignment
 
-    unit = alignment(problem, alpha=alpha0, lr_query=1.0, **steps).sharpness
+    unit = alignment(problem, alpha=alpha0, lr_query=1.0).sharpness
     return float(f"{sharpness / unit:.3g}")

@@ -5,11 +5,20 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure
+from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 
+TITLE = "Two gradient steps turn the query towards the signal"
+PANELS = (1, 2)
+MINUTES = 1
+QUICK = {
+    "lines": np.geomspace(0.1, 100.0, 31).tolist(),
+    "points": np.geomspace(0.1, 100.0, 10).tolist(),
+    "dim": 500,
+}
 
-def sweep(
+
+def data(
     *,
     signals: list[float] = [2.0, 3.0, 5.0, 8.0],
     lines: list[float] = np.geomspace(0.1, 1000.0, 61).tolist(),
@@ -24,16 +33,6 @@ def sweep(
     return Sweep([*cosines, constant])
 
 
-@figure(
-    title="Two gradient steps turn the query towards the signal",
-    panels=(1, 2),
-    data=sweep,
-    quick={
-        "lines": np.geomspace(0.1, 100.0, 31).tolist(),
-        "points": np.geomspace(0.1, 100.0, 10).tolist(),
-        "dim": 500,
-    },
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the cosine, and its distance from one beside C/α₀."""
     left, right = axes

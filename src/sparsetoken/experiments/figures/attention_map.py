@@ -5,13 +5,18 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure
+from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.token_weights import draw_token_weights
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS
 
+TITLE = "Where the query looks after two steps"
+PANELS = (1, 2)
+MINUTES = 1
+QUICK = {"dim": 300}
 
-def draw_weights(
+
+def data(
     *,
     n_tokens: int = 20,
     n_signal: int = 2,
@@ -41,12 +46,6 @@ def draw_weights(
     ]
 
 
-@figure(
-    title="Where the query looks after two steps",
-    panels=(1, 2),
-    data=draw_weights,
-    quick={"dim": 300},
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw a map for each class; a dot marks a token that carries the signal."""
     top = max(row["value"] for row in rows)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure
+from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.models import look
 from sparsetoken.problem import SparseTokenProblem
@@ -15,8 +15,13 @@ _PROBLEM: dict[str, Any] = {"n_tokens": 5, "n_signal": 1, "signal": 2.0, "positi
 _MODELS = ("vectorized", "pooled", "attention")
 _QUERY: dict[str, Any] = {"cosine": 0.9, "sharpness": 1.0}
 
+TITLE = "Below the capacity α* the training samples are separable"
+PANELS = (2, len(_MODELS))
+MINUTES = 4
+QUICK = {"ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5], "dims": [10, 20, 40], "trials": 20}
 
-def sweep(
+
+def data(
     *,
     ratios: list[float] = np.linspace(0.7, 1.3, 13).tolist(),
     lines: list[float] = [
@@ -46,13 +51,6 @@ def _times(ratios: list[float], limit: float) -> list[float]:
     return [round(ratio * limit, 6) for ratio in ratios]
 
 
-@figure(
-    title="Below the capacity α* the training samples are separable",
-    panels=(2, len(_MODELS)),
-    data=sweep,
-    minutes=4,
-    quick={"ratios": [0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5], "dims": [10, 20, 40], "trials": 20},
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the separable fraction and the training loss, a column for each model."""
     limits = {row["model"]: row["value"] for row in plotting.select(rows, quantity="capacity")}

@@ -6,15 +6,28 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure
+from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.vocabulary import COLORS, MARKERS
 
 _THRESHOLDS = ("information_threshold", "iteration_threshold")
 _HALVES = ("left", "right")
 
+TITLE = "Where learning is hard"
+PANELS = (1, 2)
+MINUTES = 6
+QUICK = {
+    "lengths": np.geomspace(6, 10_000, 25).round().astype(int).tolist(),
+    "length_points": [10, 100, 300],
+    "alphas": [0.05, 0.2, 0.8],
+    "lines": np.geomspace(0.03, 2.0, 41).tolist(),
+    "points": [0.1, 0.4, 0.8],
+    "dims": [50, 200],
+    "trials": 4,
+}
 
-def sweep(
+
+def data(
     *,
     lengths: list[int] = np.geomspace(6, 10_000, 61).round().astype(int).tolist(),
     length_points: list[int] = [10, 30, 100, 300, 1000],
@@ -47,21 +60,6 @@ def sweep(
     return Sweep(grids)
 
 
-@figure(
-    title="Where learning is hard",
-    panels=(1, 2),
-    data=sweep,
-    minutes=6,
-    quick={
-        "lengths": np.geomspace(6, 10_000, 25).round().astype(int).tolist(),
-        "length_points": [10, 100, 300],
-        "alphas": [0.05, 0.2, 0.8],
-        "lines": np.geomspace(0.03, 2.0, 41).tolist(),
-        "points": [0.1, 0.4, 0.8],
-        "dims": [50, 200],
-        "trials": 4,
-    },
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the phases with what message passing found, then its cosine at one length."""
     left, right = axes

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure, query_rate
+from sparsetoken.experiments.figures import Rows, query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.models import look
 from sparsetoken.problem import SparseTokenProblem
@@ -12,8 +12,18 @@ from sparsetoken.problem import SparseTokenProblem
 _ONE_QUERY = ("pooled", "two-step")
 _LINES: dict[str, dict[str, Any]] = {"hardmax": {"color": look("two-step").color}}
 
+TITLE = "What several kinds of signal cost"
+PANELS = (1, 2)
+MINUTES = 8
+QUICK = {
+    "kinds": [1, 2, 3, 4, 5],
+    "points": [1, 2, 3, 5],
+    "dims": {"one query": 300, "optimal": 100, "classifier": 20},
+    "trials": 4,
+}
 
-def sweep(
+
+def data(
     *,
     kinds: list[int] = [1, 2, 3, 4, 5, 6, 7, 8],
     points: list[int] = [1, 2, 3, 5, 8],
@@ -53,18 +63,6 @@ def sweep(
     return Sweep([*grids, Grid(["required_signal"], axes, needed, ["theory"])])
 
 
-@figure(
-    title="What several kinds of signal cost",
-    panels=(1, 2),
-    data=sweep,
-    minutes=8,
-    quick={
-        "kinds": [1, 2, 3, 4, 5],
-        "points": [1, 2, 3, 5],
-        "dims": {"one query": 300, "optimal": 100, "classifier": 20},
-        "trials": 4,
-    },
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw errors against the number of kinds, and the signal that is required."""
     left, right = axes

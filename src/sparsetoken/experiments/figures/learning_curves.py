@@ -5,15 +5,25 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure
+from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Grid, Sweep
 
 _MODELS = ("vectorized", "pooled", "two-step", "optimal")
 _QUANTITIES = ("test_error", "train_loss")
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-5}
 
+TITLE = "Learning curves of three classifiers"
+PANELS = (1, 2)
+MINUTES = 2
+QUICK = {
+    "lines": [*np.geomspace(0.25, 8.0, 25), *np.linspace(2.2, 3.4, 9)],
+    "points": [0.5, 1.0, 2.0, 4.0, 8.0],
+    "vectorized_points": [0.5, 1.0, 2.0],
+    "dim": 500,
+}
 
-def sweep(
+
+def data(
     *,
     lines: list[float] = [*np.geomspace(0.25, 8.0, 49), *np.linspace(2.2, 3.4, 13)],
     points: list[float] = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0],
@@ -37,18 +47,6 @@ def sweep(
     return Sweep(grids)
 
 
-@figure(
-    title="Learning curves of three classifiers",
-    panels=(1, 2),
-    data=sweep,
-    minutes=2,
-    quick={
-        "lines": [*np.geomspace(0.25, 8.0, 25), *np.linspace(2.2, 3.4, 9)],
-        "points": [0.5, 1.0, 2.0, 4.0, 8.0],
-        "vectorized_points": [0.5, 1.0, 2.0],
-        "dim": 500,
-    },
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw a panel for each quantity."""
     for ax, quantity in zip(axes, _QUANTITIES, strict=True):

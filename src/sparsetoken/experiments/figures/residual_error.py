@@ -6,13 +6,22 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure
+from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-3}
 
+TITLE = "Above the black line attention loses to pooling"
+PANELS = (1, 1)
+MINUTES = 1
+QUICK = {
+    "lines": [*np.linspace(-1.0, 0.0, 6), *np.linspace(0.05, 1.0, 20)],
+    "points": [-0.8, 0.0, 0.4, 0.8],
+    "dim": 40,
+}
 
-def sweep(
+
+def data(
     *,
     sharpness: list[float] = [0.5, 1.0, 2.0, 4.0],
     lines: list[float] = [*np.linspace(-1.0, 0.0, 11), *np.linspace(0.025, 1.0, 40)],
@@ -34,16 +43,6 @@ def sweep(
     )
 
 
-@figure(
-    title="Above the black line attention loses to pooling",
-    panels=(1, 1),
-    data=sweep,
-    quick={
-        "lines": [*np.linspace(-1.0, 0.0, 6), *np.linspace(0.05, 1.0, 20)],
-        "points": [-0.8, 0.0, 0.4, 0.8],
-        "dim": 40,
-    },
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the error against the cosine, and that of pooling to compare with."""
     (ax,) = axes

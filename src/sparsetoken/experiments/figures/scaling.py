@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure, query_rate
+from sparsetoken.experiments.figures import Rows, query_rate
 from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.models import look
 from sparsetoken.problem import SparseTokenProblem
@@ -24,8 +24,19 @@ _LINES: dict[str, dict[str, Any]] = {
     "bayes": {"dashes": ":"},
 }
 
+TITLE = "What longer sequences cost"
+PANELS = (1, 2)
+MINUTES = 5
+QUICK = {
+    "lengths": [10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000],
+    "longest_integrated": 1000,
+    "trained_lengths": np.geomspace(4, 300, 21).round().astype(int).tolist(),
+    "trained_points": [4, 10, 30, 100],
+    "dim": 200,
+}
 
-def sweep(
+
+def data(
     *,
     lengths: list[int] = _LENGTHS,
     longest_integrated: int = 10_000,
@@ -61,28 +72,20 @@ def sweep(
     return Sweep(grids)
 
 
-@figure(
-    title="What longer sequences cost",
-    panels=(1, 2),
-    data=sweep,
-    minutes=5,
-    quick={
-        "lengths": [10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000],
-        "longest_integrated": 1000,
-        "trained_lengths": np.geomspace(4, 300, 21).round().astype(int).tolist(),
-        "trained_points": [4, 10, 30, 100],
-        "dim": 200,
-    },
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw the signal required against length, and errors at one signal."""
     left, right = axes
     plotting.panel(left, rows, "n_tokens", "required_signal", styles=_LINES)
     required = plotting.select(rows, quantity="required_signal")
     lengths = plotting.present(required, "n_tokens")
-    plotting.guide(left, lengths, [length**0.5 for length in lengths], r"$\sqrt{L}$")
-    slow = [math.sqrt(2 * math.log(length)) for length in lengths]
-    plotting.guide(left, lengths, slow, r"$\sqrt{2\,\log L}$")
+    guides = {
+        r"$\sqrt{L}$": [length**0.5 for length in lengths],
+        r"$\sqrt{2\,\log L}$": [math.sqrt(2 * math.log(length)) for length in lengths],
+    }
+    place: Any = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
+    for label, needed in guides.items():  # thin lines to compare with, named at their ends
+        left.plot(lengths, needed, color="0.45", lw=0.6, zorder=0)
+        left.annotate(label, (lengths[-1], needed[-1]), color="0.45", fontsize=6.5, **place)
     plotting.label_axes(left, "n_tokens", "signal θ needed for 5 % error")
     plotting.panel(right, rows, "n_tokens", "test_error")
     oracle = plotting.select(rows, quantity="oracle_error")

@@ -5,15 +5,28 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure
+from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 from sparsetoken.vocabulary import COLORS
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "reg": 1e-2}
 _QUANTITIES = ("cosine", "test_error")
 
+TITLE = "What decides whether the query finds the signal"
+PANELS = (2, 3)
+MINUTES = 1
+QUICK = {
+    "readout_rates": np.geomspace(0.2, 20.0, 11).tolist(),
+    "bias_rates": np.linspace(0.0, 6.0, 11).tolist(),
+    "positive_rates": [*np.linspace(0.04, 0.46, 22), *np.linspace(0.5, 0.96, 8)],
+    "positive_points": [0.2, 0.35, 0.5, 0.65, 0.8],
+    "betas": np.geomspace(0.1, 10.0, 25).tolist(),
+    "beta_points": [0.1, 0.3, 1.0, 3.0, 10.0],
+    "dim": 150,
+}
 
-def sweep(
+
+def data(
     *,
     readout_rates: list[float] = np.geomspace(0.2, 20.0, 25).tolist(),
     bias_rates: list[float] = np.linspace(0.0, 6.0, 25).tolist(),
@@ -44,20 +57,6 @@ def sweep(
     )
 
 
-@figure(
-    title="What decides whether the query finds the signal",
-    panels=(2, 3),
-    data=sweep,
-    quick={
-        "readout_rates": np.geomspace(0.2, 20.0, 11).tolist(),
-        "bias_rates": np.linspace(0.0, 6.0, 11).tolist(),
-        "positive_rates": [*np.linspace(0.04, 0.46, 22), *np.linspace(0.5, 0.96, 8)],
-        "positive_points": [0.2, 0.35, 0.5, 0.65, 0.8],
-        "betas": np.geomspace(0.1, 10.0, 25).tolist(),
-        "beta_points": [0.1, 0.3, 1.0, 3.0, 10.0],
-        "dim": 150,
-    },
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw cosine above, test error below: a map of the rates, then curves."""
     for name, (plane, positives, beta) in zip(_QUANTITIES, (axes[:3], axes[3:]), strict=True):

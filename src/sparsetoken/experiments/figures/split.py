@@ -5,18 +5,28 @@ from typing import Any
 import numpy as np
 
 from sparsetoken import plotting
-from sparsetoken.experiments.figures import Rows, figure
+from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Sweep, line_and_points
 
 _PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-2}
 
 
 def _dense_at_the_ends(count: int) -> list[float]:
-    splits: list[float] = (0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, count))).tolist()
-    return splits
+    return list(0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, count)))
 
 
-def sweep(
+TITLE = "How to divide n = αd samples between query and readout"
+PANELS = (1, 1)
+MINUTES = 1
+QUICK = {
+    "alphas": [1.0, 2.0, 4.0],
+    "lines": _dense_at_the_ends(33),
+    "points": [0.1, 0.3, 0.5, 0.7, 0.9],
+    "dim": 200,
+}
+
+
+def data(
     *,
     alphas: list[float] = [1.0, 2.0, 4.0, 8.0],
     lines: list[float] = _dense_at_the_ends(47),
@@ -29,17 +39,6 @@ def sweep(
     return Sweep(line_and_points(["test_error"], "split", lines, points, fixed, {"alpha": alphas}))
 
 
-@figure(
-    title="How to divide n = αd samples between query and readout",
-    panels=(1, 1),
-    data=sweep,
-    quick={
-        "alphas": [1.0, 2.0, 4.0],
-        "lines": _dense_at_the_ends(33),
-        "points": [0.1, 0.3, 0.5, 0.7, 0.9],
-        "dim": 200,
-    },
-)
 def draw(rows: Rows, axes: Any) -> list[str]:
     """Draw a curve for each total, with a star at its lowest point."""
     (ax,) = axes
