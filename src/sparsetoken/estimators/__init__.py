@@ -13,16 +13,21 @@
 """
 
 from sparsetoken.estimators.answers import Diagnosis, Explanation, Finding
-from sparsetoken.estimators.attention import AttentionClassifier
 from sparsetoken.estimators.attention_heads import Head
-from sparsetoken.estimators.bayes_attention import BayesAttentionClassifier
-from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
+from sparsetoken.estimators.classifiers import (
+    AttentionClassifier,
+    BayesAttentionClassifier,
+    SparseTokenClassifier,
+)
+from sparsetoken.estimators.linear import (
+    PooledClassifier,
+    TwoStepAttentionClassifier,
+    VectorizedClassifier,
+)
 from sparsetoken.estimators.model_fit import ModelFit
 from sparsetoken.estimators.probe import export, to_torch
-from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.streams import ScoreStream
-from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 from sparsetoken.sequences.checks import EmptySequenceWarning, OneTokenWarning, PaddingWarning
 from sparsetoken.sequences.folder import SequenceWriter
 from sparsetoken.sequences.per_token import PerToken

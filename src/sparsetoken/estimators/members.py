@@ -6,20 +6,13 @@ has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import Fold
-from sparsetoken.estimators.head_pooling import (
-    HeadPooling,
-    ReadoutPooling,
-    Scorer,
-    linear_scores,
-    pooled_scores,
-)
+from sparsetoken.estimators.head_pooling import HeadPooling, Scorer, pooled_scores
 from sparsetoken.estimators.reference import class_signs
 from sparsetoken.estimators.standardize import Standard
 from sparsetoken.sequences.data import Data, MemoryData
@@ -237,22 +230,3 @@ class Heads(TokenHeads):
             unseen = self.without_fold(number).scores(training.data.take(fold.held_out))
             held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
         return held_out
-
-
-@dataclass
-class LinearHead(TokenHeads):
-    """A head with a query and a readout, for two classes: ⟨coef, Xᵀ softmax(X query)⟩ + b."""
-
-    name: ClassVar[str] = "attention"
-    query: Floats
-    coef: Floats
-    intercept: float
-
-    def scorer(self, column: int | None = None) -> Scorer:
-        """Return what scores tokens by query and readout."""
-        directions = np.stack([self.query, self.coef])[:, np.newaxis]
-        return partial(linear_scores, directions, np.array([[0.0], [self.intercept]]))
-
-    def pooling(self) -> HeadPooling:
-        """Return the mean of readouts, weighed by the softmax of queries."""
-        return ReadoutPooling()

@@ -17,7 +17,8 @@ from sparsetoken._types import Array, Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.members import LinearHead, Member
+from sparsetoken.estimators.linear import LinearHead
+from sparsetoken.estimators.members import Member
 from sparsetoken.losses import Logistic, get_loss
 
 _FORMULA = """\

@@ -85,12 +85,6 @@ class Stack:
         return np.split(values, np.cumsum([len(m.describe()) for m in self.members])[:-1])
 
 
-def single(member: Member, n_features: int) -> Stack:
-    """Return the stack of one member with one score, as it is."""
-    one, limits = np.ones(1), np.array([[-np.inf], [np.inf]])
-    return Stack([member], one, one, np.zeros(1), limits, np.zeros(n_features))
-
-
 def _windowed_scores(stack: Stack, data: Data, window: int) -> Floats:
     if not isinstance(data, MemoryData):
         raise ValueError("window needs X in memory or in a folder, got a Dask array")

@@ -61,10 +61,8 @@ class StackClassifier(SequenceClassifier):
 
         Parameters
         ----------
-        X : array (n, L, d) or (n, d), list of (L_i, d) arrays, Sequences, or Dask array (n, L, d)
-            The sequences; (n, d) means one token each.
-        y : array-like of shape (n,)
-            Labels of two or more classes.
+        X, y
+            As in :meth:`PooledClassifier.fit`; labels of two or more classes.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights of the sequences. Only their ratios matter: a weight of two is not
             a sequence that is there twice, since calibration counts sequences. Of scikit-learn's
@@ -72,11 +70,6 @@ class StackClassifier(SequenceClassifier):
         groups : array-like of shape (n,), optional
             What each sequence belongs to, such as a patient or a document: samples of one group
             are never on both sides of a fold.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
         """
         with one_blas_thread():
             data, index, weights = self._check_fit(X, y, sample_weight)
