@@ -64,7 +64,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Positive scores mean ``classes_[1]``; they are log-odds if the loss is logistic.
         """
         window = None if window is None else check_count("window", window)
-        scores = self.as_stack().scores(self._checked(X), window)
+        data = self._checked(X)
+        scores = self.as_stack().scores(data, window)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Array:

@@ -22,23 +22,9 @@ from sparsetoken.sequences.sequences import Sequences
 class TrainingSamples:
     """Labelled sequences, the folds that hold them out, and common coordinates of their tokens.
 
-    Parameters
-    ----------
-    data : Data
-        The sequences.
-    index, weights : ndarray of shape (n,)
-        Class and weight of each sample. The weights sum to one; a sample without weight is left
-        out.
-    folds : list of Fold
-        Samples that are held out together.
-    order : ndarray of int
-        All samples, in an order that depends on their tokens alone.
-    seed : int
-        For members that draw random numbers.
-    n_jobs : int or None
-        Threads, as in scikit-learn.
-    unlabelled : MemoryData, optional
-        Sequences without labels, for members that learn from them.
+    ``index`` and ``weights``, of sum one, are class and weight of each sample; one without weight
+    is left out. ``order`` holds all samples, ordered by their tokens alone. Members may draw random
+    numbers from ``seed``, use ``n_jobs`` threads, and learn from ``unlabelled`` sequences.
     """
 
     def __init__(
@@ -79,12 +65,9 @@ class TrainingSamples:
         return columns
 
     def held_out(self, scores: Floats) -> Floats:
-        """Return the scores of each sample by the fit without it, NaN if there is none.
+        """Return the scores (K, n, C) of each sample by the fit without it, NaN if there is none.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (1 + folds, K, n, C)
-            Scores by the fit to all samples and by those without each fold.
+        They are given by the fit to all samples and by those without each fold, (1 + folds, ...).
         """
         held_out = np.full(scores.shape[1:], np.nan)
         for number, fold in enumerate(self.folds, start=1):
@@ -220,10 +203,7 @@ class Heads(TokenHeads):
         return replace(self, directions=directions, intercepts=intercepts, folds=[])
 
     def held_out_scores(self, training: TrainingSamples) -> Floats:
-        """Return the scores (K, n, C) of each sample by the fit without it, NaN if there is none.
-
-        Each fold is scored by its own fit alone.
-        """
+        """Do the same, scoring each fold by its own fit alone."""
         shape = (len(self.describe()), len(training.index), self.intercepts.shape[1])
         held_out = np.full(shape, np.nan)
         for number, fold in enumerate(training.folds):

@@ -125,14 +125,14 @@ class Iteration:
             self.rows = np.flatnonzero((self.priors != 0.0) & self.weights.any(axis=1))
             self.carriers = self.data.take(self.rows)
 
-    def solve(self, n_signals: Indices) -> list[Columns]:
-        """Return a column for each group, for each of increasing numbers of signal tokens."""
+    def solve(self) -> Columns:
+        """Return a column for each group, of one signal token."""
         columns = self._begin()
         for steps, count in _ROUNDS:
             self.run(columns, steps)
             columns = columns.take(_best(columns, count))
         self.run(columns, LAST)
-        return self.with_numbers(columns, n_signals)
+        return columns
 
     def with_numbers(self, columns: Columns, n_signals: Indices) -> list[Columns]:
         """Return columns for each of these numbers of signal tokens, from those for one."""
