@@ -1,15 +1,12 @@
 """Estimators that follow scikit-learn's conventions, and the container of ragged sequences.
 
-* :class:`PooledClassifier`, :class:`VectorizedClassifier`: linear classifiers of whole sequences;
-* :class:`TwoStepAttentionClassifier`: the published protocol, as analyzed by the theory;
 * :class:`SparseTokenClassifier`: the one to reach for: attention, pooling and trees together;
 * :class:`AttentionClassifier`: attention for real data;
 * :class:`BayesAttentionClassifier`: the best possible learner where the model holds;
-* :class:`PerToken`: any scikit-learn transformer applied to every token, for pipelines;
-* :class:`Sequences`: sequences of any length, without padding; :class:`SequenceWriter` puts them
-  into a folder, for what is larger than memory;
-* :func:`save` and :func:`load`: fitted classifiers in a file, without pickle;
-* :func:`export` and :func:`to_torch`: fitted classifiers as plain tensors, for other software.
+* :class:`PooledClassifier`, :class:`VectorizedClassifier`, :class:`TwoStepAttentionClassifier`: the
+  linear classifiers and the published protocol that the theory analyzes;
+* :class:`PerToken` and :class:`Sequences`, for pipelines and for sequences of any length;
+* :func:`save` and :func:`load` without pickle; :func:`export` and :func:`to_torch` as tensors.
 """
 
 from sparsetoken.estimators.answers import Diagnosis, Explanation, Finding

@@ -1,15 +1,11 @@
 """Heads that collect evidence: log-sum-exp attention, whose query and readout are one direction.
 
-A head's score is a·log mean exp(Zw/a) + b over the tokens of a sequence, in standard coordinates.
-For the model of docs/theory and a = 1 that is the log-odds of the Bayes rule: what the query looks
-for is what the readout counts. The temperature a says how sharply: at a = 1 a few tokens decide,
-and with growing a the score becomes that of the mean token, which the pooled heads have. A negative
-a collects evidence for the other class. The objective
-
-    Σ sᵢ ℓ(score; yᵢ) + (λ/2)‖w‖²
-
-leaves no scale free that a ridge does not hold. L-BFGS minimizes those of all heads, folds and
-classes together; a step of all is one pass over the tokens, one product forward and one back.
+A head's score is a·log mean exp(Zw/a) + b over the tokens of a sequence, in standard coordinates:
+for the model of docs/theory and a = 1 the log-odds of the Bayes rule. At temperature a = 1 a few
+tokens decide, and with growing a the score becomes that of the mean token, which the pooled heads
+have. A negative a collects evidence for the other class. L-BFGS minimizes the objectives
+Σ sᵢ ℓ(score; yᵢ) + (λ/2)‖w‖² of all heads, folds and classes together; a step of all is one pass
+over the tokens, one product forward and one back.
 """
 
 from dataclasses import dataclass, field, replace
@@ -19,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from sparsetoken._types import Floats, Indices
-from sparsetoken.estimators.head_passes import evidence_gradients, query_gradients
+from sparsetoken.estimators.head_passes import TaskHeads, evidence_gradients, query_gradients
 from sparsetoken.estimators.head_pooling import (
     EvidencePooling,
     HeadPooling,
@@ -87,20 +83,7 @@ class Head(NamedTuple):
 
 @dataclass(kw_only=True)
 class AttentionHeads(Heads):
-    """Heads for sequences in which a few tokens decide.
-
-    Parameters
-    ----------
-    reg : float or None
-        The ridge of sharp heads alone; by default there are sharp and soft ones, with ridges of
-        their own.
-    shrinkages : tuple of float or None, optional
-        Coordinates to fit heads in; by default the tokens' own, and nearly whitened ones.
-    steps : int
-        Most steps of L-BFGS; stopping early is part of the regularization.
-    sums_evidence : bool
-        Sum evidence for the positive class only, so that an extra token never lowers the score.
-    """
+    """Heads for sequences in which a few tokens decide."""
 
     name: ClassVar[str] = "attention"
     kind: ClassVar[str] = "attention"
@@ -111,9 +94,13 @@ class AttentionHeads(Heads):
     more_steps: ClassVar[int] = 15
     """Most steps on all samples, from heads of some of them."""
     reg: float | None = None
+    """The ridge of sharp heads alone; by default there are sharp and soft ones."""
     shrinkages: Shrinkages | None = None
+    """Coordinates to fit heads in; by default the tokens' own, and nearly whitened ones."""
     steps: int = 40
+    """Most steps of L-BFGS; stopping early is part of the regularization."""
     sums_evidence: bool = False
+    """Sum evidence for the positive class only, so that an extra token never lowers the score."""
     reference_length: float = 1.0
     """Tokens of a sequence whose sum counts as its mean."""
     specs: list[HeadSpec] = field(default_factory=list)
@@ -300,15 +287,10 @@ class HeadObjective:
         """Return values and gradients of some tasks."""
         rows, regs = points[:, :-1], self.regs[which]
         directions, offsets = self._to_data(rows, which)
-        values, by_direction, by_bias = self.data.total(
-            evidence_gradients,
-            self.rows,
-            directions.T,
-            self.temperatures[which],
-            points[:, -1] + offsets,
-            self.label_column[which],
-            self.weight_column[which],
-        )
+        columns = self.label_column[which], self.weight_column[which]
+        heads = TaskHeads(self.temperatures[which], points[:, -1] + offsets, *columns)
+        sums = self.data.total(evidence_gradients, self.rows, directions.T, heads)
+        values, by_direction, by_bias = sums
         values = values + 0.5 * regs * (rows**2).sum(axis=1)
         gradients = self._from_data(by_direction.T, by_bias, which)
         return values, np.column_stack([gradients + regs[:, np.newaxis] * rows, by_bias])

@@ -1,8 +1,4 @@
-"""What all the classifiers share: checked input, labels, scores, and the questions they answer.
-
-Questions are answered by ``sparsetoken.inspection``, which imports the classifiers: it is imported
-when the first one is asked, in one place here.
-"""
+"""What all the classifiers share: checked input, labels, scores, and the questions they answer."""
 
 import importlib
 from typing import Any
@@ -267,5 +263,5 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _inspection() -> Any:
-    """Return the package that answers questions about fitted classifiers."""
+    """Return the package that answers questions; it imports the classifiers, so not at once."""
     return importlib.import_module("sparsetoken.inspection")

@@ -23,13 +23,11 @@ _OPERATIONS, _LEAST_TOKENS = 2**31, 1000  # to look at the tokens' noise
 class SparseTokenClassifier(StackClassifier):
     """The classifier to reach for: attention, pooling and trees, weighed by held-out scores.
 
-    A few tokens may decide the label, or all of them together, or statistics of the sequence. This
-    classifier fits members for each case: heads of attention, among them those of
-    :class:`BayesAttentionClassifier`; pooled heads, which are logistic regression on the mean token
-    and on the mean of a kernel map of the tokens; and trees on statistics of each feature. Their
-    weights are not negative and make the scores of held-out samples fit the labels best; with few
-    samples they stay near what each score alone says of its worth. The same scores calibrate the
-    probabilities.
+    A few tokens may decide the label, or all of them together, or statistics of the sequence. There
+    are members for each case: heads of attention, among them those of
+    :class:`BayesAttentionClassifier`; logistic regression on the mean token and on the mean of a
+    kernel map of the tokens; and trees. Their weights are not negative and make the scores of
+    held-out samples fit the labels best. The same scores calibrate the probabilities.
 
     Parameters
     ----------
@@ -39,18 +37,17 @@ class SparseTokenClassifier(StackClassifier):
         Folds of the cross-validation, as in scikit-learn; an int means stratified folds, at most
         as many as the smallest class has samples.
     monotone : bool, default=False
-        Whether tokens may only speak for a class, never against it: ``classes_[1]`` of two. A
-        further token then never lowers the score: for one malignant cell or one malicious message
-        among any others. Pooling and trees, which cannot promise that, have no part. Scores are
-        sums over tokens and grow with their number: trained on 6 tokens, it may call half of the
-        negatives of 200 tokens positive. For other lengths use ``threshold(fpr, n_tokens)``.
+        Whether tokens may only speak for a class, ``classes_[1]`` of two, so that a further token
+        never lowers the score: for one malignant cell or one malicious message among any others.
+        Pooling and trees have no part then. Scores grow with the number of tokens: trained on 6, it
+        may call half of the negatives of 200 tokens positive; use ``threshold(fpr, n_tokens)``.
     contiguous : bool, default=False
         Whether tokens that decide come as neighbors: an event in time, adjacent patches. The
         posterior heads then look at windows.
     refine_steps : int, default=40
         Most steps of L-BFGS for the attention heads.
     n_trees : int, default=500
-        Trees, in the forests of all folds together. They take most of the time of a small fit.
+        Trees, in all folds together. They take most of the time of a small fit.
     random_state : int, Generator, RandomState or None, default=None
         Decides the folds and the trees.
     n_jobs : int or None, default=None
@@ -60,9 +57,8 @@ class SparseTokenClassifier(StackClassifier):
     ----------
     members_ : dict
         The weight of each kind of member, of sum one: "attention" (a few tokens decide), "pooled"
-        (a mean over all tokens does, of the tokens or of their kernel map) and "statistics" (trees
-        on the number of tokens and, feature by feature, on their mean, extremes, standard deviation
-        and how many exceed certain levels).
+        (a mean over all tokens does, or over their kernel map) and "statistics" (trees on the
+        number of tokens and on mean, extremes, deviation and histogram of each feature).
     n_kinds_ : int
         How many kinds of signal the posterior heads find, as in :class:`BayesAttentionClassifier`.
     heads_, query_, coef_, intercept_, query_reliability_, chosen_, half_auc_, stack_, reference_
@@ -73,11 +69,9 @@ class SparseTokenClassifier(StackClassifier):
     Examples
     --------
     >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
-    >>> X, y, truth = problem.sample(200, 20, random_state=0, return_truth=True)
-    >>> X_new, y_new = problem.sample(500, 20, random_state=1, direction=truth.direction)
-    >>> clf = st.SparseTokenClassifier(random_state=0).fit(X, y)
-    >>> bool(clf.score(X_new, y_new) > 0.97)
+    >>> X, y = st.SparseTokenProblem(n_tokens=10, signal=5.0).sample(700, 20, random_state=0)
+    >>> clf = st.SparseTokenClassifier(random_state=0).fit(X[:200], y[:200])
+    >>> bool(clf.score(X[200:], y[200:]) > 0.96)
     True
     >>> max(clf.members_, key=clf.members_.get)
     'attention'
@@ -119,11 +113,9 @@ class AttentionClassifier(StackClassifier):
 
     A head scores a sequence by a·log mean exp(z·w/a) over its tokens z, which are centered and
     divided by one common scale, or nearly whitened: attention whose query and readout are one
-    direction w. It starts from a class-balanced two-step query. There are sharp heads (a = 1, a few
-    tokens decide) and soft ones (a = 3 and 10), for either class; the heads of
-    :class:`BayesAttentionClassifier`, which learn from few samples where its model holds; and heads
-    of plain mean pooling. Their weights are not negative and fit the labels of held-out samples,
-    whose scores also calibrate the probabilities.
+    direction w. There are sharp heads (a = 1, a few tokens decide) and soft ones (a = 3 and 10) for
+    either class, the heads of :class:`BayesAttentionClassifier`, and heads of plain mean pooling,
+    weighed and calibrated as in :class:`SparseTokenClassifier`.
 
     Parameters
     ----------
@@ -144,26 +136,23 @@ class AttentionClassifier(StackClassifier):
     Attributes
     ----------
     members_ : dict
-        The weight of each member, of sum one: "attention" (a few tokens decide) and "pooled" (the
-        mean does).
+        The weight of each kind of member, of sum one: "attention" and "pooled".
     heads_ : list of Head
-        Each head's model, temperature, shrinkage, reg, AUC of held-out samples, weight, query,
-        coef and intercept, calibrated and for tokens as they are.
+        The heads, calibrated and for tokens as they are.
     query_ : ndarray of shape (d,), or (classes, d) for more than two classes
         The query of the head of largest weight: its token weights are ``softmax(X query_)``. Zero
         if that is one of pooling.
     coef_, intercept_ : ndarray of shape (d,), float; or (classes, d), (classes,)
         That head's direction w and bias.
     query_reliability_ : float
-        Estimated cosine between the query and the one that unlimited data would give: from the
-        agreement of queries learned on two halves. Zero if the leading head is one of pooling.
+        Estimated cosine between the query and the one that unlimited data would give, from queries
+        learned on two halves. Zero if the leading head is one of pooling.
     chosen_ : dict
         The leading head's model, shrinkage, reg, and AUC of held-out samples (None if too few).
     half_auc_ : float or None
         AUC of samples by the leading kind of head fitted to the other half of them.
     stack_, reference_
-        The fitted members, and what thresholds are found from: scores of samples when they were
-        held out, and some of the training tokens.
+        The fitted members, and what thresholds are found from.
     n_passes_ : int
         Passes over the tokens that ``fit`` made.
     token_mean_, token_scale_ : ndarray of shape (d,)
@@ -180,11 +169,9 @@ class AttentionClassifier(StackClassifier):
     Examples
     --------
     >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
-    >>> X, y, truth = problem.sample(200, 20, random_state=0, return_truth=True)
-    >>> X_new, y_new = problem.sample(500, 20, random_state=1, direction=truth.direction)
-    >>> clf = st.AttentionClassifier(random_state=0).fit(X, y)
-    >>> bool(clf.score(X_new, y_new) > 0.95)
+    >>> X, y = st.SparseTokenProblem(n_tokens=10, signal=5.0).sample(700, 20, random_state=0)
+    >>> clf = st.AttentionClassifier(random_state=0).fit(X[:200], y[:200])
+    >>> bool(clf.score(X[200:], y[200:]) > 0.95)
     True
     """
 
@@ -216,19 +203,16 @@ class BayesAttentionClassifier(StackClassifier):
 
     Sequences of ``classes_[1]`` carry a signal of one direction, or of one of several, in a few
     tokens, and all else is noise (docs/theory). This classifier finds the posterior mean of each
-    direction by iteration: attention, whose query and readout are the same vector. The tokens' mean
-    and covariance, the strength of the signal, how many kinds there are, how many tokens carry it
-    and the noise along it are found in the data. A sequence's score is the log posterior odds that
-    it carries a signal, and its attention is the posterior of where. On samples of the model its
-    error is that of :func:`sparsetoken.theory.optimal`; ``model_fit_`` says whether yours are like
-    that. If they are not, :class:`SparseTokenClassifier` has this as one of its members.
+    direction by iteration, and all else that the model has. A sequence's score is the log posterior
+    odds that it carries a signal, and its attention is the posterior of where.
+    On samples of the model its error is that of :func:`sparsetoken.theory.optimal`; ``model_fit_``
+    says whether yours are like that. If not, :class:`SparseTokenClassifier` has it as a member.
 
     Parameters
     ----------
     n_kinds : int or "auto", default="auto"
         How many kinds of signal there are, each with a direction of its own; a positive sequence
-        carries one of them. By default up to five are found by what they add to the likelihood of
-        held-out labels.
+        carries one of them. By default held-out labels decide, up to five.
     contiguous : bool, default=False
         Whether the tokens that carry the signal are neighbors, as in
         ``SparseTokenProblem(contiguous=True)``: an event in time, adjacent patches.
@@ -241,28 +225,23 @@ class BayesAttentionClassifier(StackClassifier):
         How well the model describes these data, and where it fails. Print it.
     n_kinds_ : int
         The number of kinds of signal that explains the labels best.
-    heads_ : list of Head
-        A head for each number of tokens that may carry the signal, with its weight; an entry for
-        each kind.
-    members_, query_, coef_, intercept_, query_reliability_, chosen_, half_auc_, stack_, reference_
+    heads_, members_, query_, coef_, intercept_, query_reliability_, chosen_, half_auc_, stack_
         As in :class:`AttentionClassifier`.
-    n_passes_, token_mean_, token_scale_, classes_, n_features_in_, feature_names_in_, fingerprints_
+    reference_, n_passes_, token_mean_, token_scale_, classes_, n_features_in_, feature_names_in_
         As in :class:`AttentionClassifier`.
 
     Notes
     -----
-    In ``fit``, labels -1 mark sequences without a label if there are at least two other
-    classes, as in scikit-learn. They help to find the direction; what each is worth is in
-    docs/gallery. With more than two classes each one is set against the rest.
+    In ``fit``, labels -1 mark sequences without a label if there are at least two other classes.
+    With more than two classes each one is set against the rest.
 
     Examples
     --------
     >>> import sparsetoken as st
     >>> problem = st.SparseTokenProblem(n_tokens=20, signal=6.0)
-    >>> X, y, truth = problem.sample(100, 100, random_state=0, return_truth=True)
-    >>> X_new, y_new = problem.sample(2000, 100, random_state=1, direction=truth.direction)
-    >>> clf = st.BayesAttentionClassifier(random_state=0).fit(X, y)
-    >>> bool(clf.score(X_new, y_new) > 0.985)
+    >>> X, y = problem.sample(2100, 100, random_state=0)
+    >>> clf = st.BayesAttentionClassifier(random_state=0).fit(X[:100], y[:100])
+    >>> bool(clf.score(X[100:], y[100:]) > 0.985)
     True
     >>> float(st.theory.optimal(problem, alpha=1.0).test_error)
     0.007

@@ -161,23 +161,21 @@ def _sizes(classifier: Any) -> dict[str, int]:
 def check_shapes(record: Any, shapes: Shapes, sizes: dict[str, int]) -> None:
     """Refuse arrays whose shapes do not go together: compiled loops would leave them."""
     sizes = dict(sizes)
-    for field, shape in shapes.items():
-        value = getattr(record, field)
-        if value is None and field == "tokens":  # saved without them
+    for name, shape in shapes.items():
+        value = getattr(record, name)
+        if value is None and name == "tokens":  # saved without them
             continue
-        if isinstance(shape, str):
-            _check_shape(field, value, shape, sizes)
-            continue
-        for item in value:
-            for array, letters in zip(item, shape, strict=True):
-                _check_shape(field, array, letters, sizes)
-
-
-def _check_shape(name: str, value: Any, letters: str, sizes: dict[str, int]) -> None:
-    shape, numeric = value.shape, name == "classes_" or value.dtype.kind in "fiu"
-    wanted = tuple(
-        int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
-        for letter, size in zip(letters, shape, strict=False)
-    )
-    if len(shape) != len(letters) or wanted != shape or not numeric:
-        raise ValueError(f"its {name} has shape {shape}, not {wanted}")
+        single = isinstance(shape, str)
+        pairs = (
+            [(value, shape)]
+            if single
+            else [pair for item in value for pair in zip(item, shape, strict=True)]
+        )
+        for array, letters in pairs:
+            wanted = tuple(
+                int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
+                for letter, size in zip(letters, array.shape, strict=False)
+            )
+            numeric = name == "classes_" or array.dtype.kind in "fiu"
+            if len(array.shape) != len(letters) or wanted != array.shape or not numeric:
+                raise ValueError(f"its {name} has shape {array.shape}, not {wanted}")

@@ -61,7 +61,10 @@ class KernelHeads(Heads):
         means = means.reshape(-1, len(self.gammas), len(self.landmarks))
         fits = []
         for k, gamma in enumerate(self.gammas):
-            root = _inverse_root(np.exp(-gamma * squared))
+            # K^(−1/2), smooth where eigenvalues vanish: rounding must not decide.
+            values, vectors = np.linalg.eigh(np.exp(-gamma * squared))
+            roots = np.sqrt(np.maximum(values, 0.0) + _FLOOR * values[-1])
+            root = (vectors / roots) @ vectors.T
             directions, intercepts = _fit_readouts(means[:, k] @ root, training)
             fits.append((directions @ root, intercepts))
         coefs, intercepts = (np.concatenate(parts, axis=1) for parts in zip(*fits, strict=True))
@@ -126,31 +129,19 @@ def _squared_distances(tokens: Floats, landmarks: Floats) -> Floats:
     return np.maximum(distances, 0.0, out=distances)
 
 
-def _inverse_root(kernel: Floats) -> Floats:
-    """Return K^(−1/2), smooth where eigenvalues vanish: rounding must not decide."""
-    values, vectors = np.linalg.eigh(kernel)
-    return (vectors / np.sqrt(np.maximum(values, 0.0) + _FLOOR * values[-1])) @ vectors.T
-
-
 def _pick_tokens(training: TrainingSamples) -> Floats:
     """Return random tokens that depend neither on the order of sequences nor of their tokens."""
     rng = np.random.default_rng(training.seed)
     order = training.order[training.weights[training.order] > 0]
     rows = order[rng.permutation(len(order))][:_LANDMARKS]
-    lengths = training.data.lengths[rows]
     most = -(-_LANDMARKS // len(rows))
-    picked = [np.sort(rng.permutation(length)[:most]) for length in lengths]
-    # As many sequences at once as memory has room for.
-    batch = np.cumsum(lengths) * training.data.dim // training.data.memory_budget
     tokens = []
-    for number in np.unique(batch):
-        members = np.flatnonzero(batch == number)
-        taken = training.data.take(np.sort(rows[members])).sequences
-        for k, place in zip(members, np.argsort(np.argsort(rows[members])), strict=True):
-            sequence = taken[int(place)]
-            last = sequence[:, -4:]  # usually enough to order tokens, and much quicker
-            keys = last if len(np.unique(last, axis=0)) == len(last) else sequence
-            tokens.append(sequence[np.lexsort(keys.T)][picked[k]])
+    for row in rows:
+        sequence = training.data.take(np.array([row])).sequences[0]
+        last = sequence[:, -4:]  # usually enough to order tokens, and much quicker
+        keys = last if len(np.unique(last, axis=0)) == len(last) else sequence
+        picked = np.sort(rng.permutation(len(sequence))[:most])
+        tokens.append(sequence[np.lexsort(keys.T)][picked])
     return np.concatenate(tokens)[:_LANDMARKS].astype(np.float64)
 
 

@@ -15,32 +15,23 @@ _FAR_TAILS = 1.5  # beside what so many tokens scatter by chance
 class ModelFit:
     """How well the model describes data: each number beside what the model says.
 
-    Parameters
-    ----------
-    gain : float
-        Mean log-likelihood ratio, signal to no signal, of held-out sequences that should carry it,
-        in nats a sequence. The model says positive: their tokens are likelier with the signal.
-    harmless : float
-        The same of held-out sequences that should not carry it. The model says negative.
-    tails : float
-        Variance of the squared lengths of tokens without signal over that of Gaussian noise. The
-        model says one; outliers make it large, and clusters large or small.
-    shared : float
-        Variance of the mean token of a sequence over that of independent tokens. The model says
-        one; what all tokens of a sequence have in common makes it large.
-    odds : float
-        What the log-odds must be multiplied by to fit held-out labels. The model says one; near
-        zero the odds mean little.
-    n_tokens : int
-        Tokens that ``tails`` and ``shared`` were computed from.
+    The model says that ``gain`` is positive, ``harmless`` negative, and the others are one.
     """
 
     gain: float
+    """Mean log-likelihood ratio, of signal to none, of held-out sequences that should carry it."""
     harmless: float
+    """The same of held-out sequences that should not carry it."""
     tails: float
+    """Variance of the squared lengths of tokens without signal over that of Gaussian noise:
+    outliers make it large, and clusters large or small."""
     shared: float
+    """Variance of the mean token of a sequence over that of independent tokens; what all tokens of
+    a sequence have in common makes it large."""
     odds: float
+    """What the log-odds must be multiplied by to fit held-out labels; near zero they say little."""
     n_tokens: int
+    """Tokens that ``tails`` and ``shared`` were computed from."""
 
     @property
     def holds(self) -> bool:

@@ -102,8 +102,7 @@ class Columns:
 class Iteration:
     """The iteration for one class and many columns: a step of all is one pass over the tokens.
 
-    A group of columns has the samples' ``weights`` of one fit, (n, fits). ``carries`` says which
-    samples may carry the signal, and ``contiguous`` whether the tokens that do are neighbors.
+    A group of columns has the samples' ``weights`` of one fit, (n, fits).
     """
 
     def __init__(
@@ -163,10 +162,7 @@ class Iteration:
         columns.sharpness = np.clip(columns.squared / variance, 1.0 / _SHARPEST, _SHARPEST)
 
     def in_data(self, columns: Columns) -> tuple[Floats, Floats]:
-        """Return directions (columns, d) and offsets of a token's log-odds, for tokens as they are.
-
-        Each of the signal tokens has its part of the log-odds that a sequence carries any.
-        """
+        """Return directions (columns, d) and offsets of log-odds, for tokens as they are."""
         directions, centers = self.training.standard.to_data(columns.vectors, self.shrinkage)
         offsets = (columns.offsets + centers) * columns.sharpness
         offsets += (logit(columns.rate) + np.log(columns.frequency)) / columns.n_signal
@@ -181,11 +177,24 @@ class Iteration:
         single = np.zeros(len(group), dtype=int), ones.copy(), np.ones(len(group), dtype=int)
         return Columns(group, *single, vectors, strength, *start)
 
+    def started(self, tokens: Floats, group: Indices) -> Columns:
+        """Return columns whose directions have seen one white token each."""
+        columns = self.at(tokens, group)
+        columns.vectors /= (columns.precision + 1.0)[:, np.newaxis]
+        return columns
+
     def longest_tokens(self) -> Floats:
         """Return the longest token of each sequence that may carry the signal, white."""
         standard = self.training.standard
-        longest = self.carriers.per_sample(longest_tokens, standard.mean, standard.scale)
-        return standard.from_data(longest, np.ones(len(longest)), self.shrinkage)
+        return self.white(self.carriers.per_sample(longest_tokens, standard.mean, standard.scale))
+
+    def white(self, tokens: Floats) -> Floats:
+        """Return tokens in white coordinates."""
+        return self.training.standard.from_data(tokens, np.ones(len(tokens)), self.shrinkage)
+
+    def is_usable(self, group: int) -> Bools:
+        """Return which of the carriers have a label, and a weight in a group."""
+        return (self.priors * self.weights[:, group])[self.rows] > 0
 
     def _begin(self) -> Columns:
         """Return columns that know nothing, and that start from the longest tokens."""
@@ -195,13 +204,11 @@ class Iteration:
         if count > 0:
             longest = self.longest_tokens()
             order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
-            for number, weights in enumerate(self.weights.T):
-                usable = (self.priors * weights)[self.rows[order]] > 0  # of labelled ones
+            for number in range(n_groups):
+                usable = self.is_usable(number)[order]
                 starts.append(longest[order[usable][:count]])
                 group.append(np.full(len(starts[-1]), number))
-        columns = self.at(np.concatenate(starts), np.concatenate(group))
-        columns.vectors /= (columns.precision + 1.0)[:, np.newaxis]
-        return columns
+        return self.started(np.concatenate(starts), np.concatenate(group))
 
     def _step(self, columns: Columns) -> Floats:
         """Make one step, and return by what part of its length each vector moved."""

@@ -49,10 +49,8 @@ def discover_kinds(
         return None
     columns = _in_all_groups(iteration, first)
     helpful = _helpful_kinds(iteration, columns, folds)
-    if len(helpful) == len(first.group):
-        return columns
-    if len(helpful) == 1:
-        return None
+    if len(helpful) == len(first.group) or len(helpful) == 1:
+        return columns if len(helpful) > 1 else None
     columns = _together(columns, np.flatnonzero(np.isin(columns.kind, helpful)), len(helpful))
     iteration.run(columns, LAST)
     return columns
@@ -68,12 +66,12 @@ def fit_kinds(iteration: Iteration, single: Columns, n_kinds: int) -> Columns:
 def _find_kinds(iteration: Iteration, single: Columns, most: int) -> Columns:
     """Return a head of at most so many kinds for the first group of samples."""
     tokens = _candidates(iteration, single)
-    usable = (iteration.priors * iteration.weights[:, 0])[iteration.rows] > 0
+    usable = iteration.is_usable(0)
     others = copy(iteration)  # in which explained sequences have no say
     head = single.take(slice(0))
     while usable.any():
         starts = [one[usable[rows]][: _STARTS // 2] for one, rows in tokens]
-        pool = head.followed_by(_start(others, np.concatenate(starts), np.zeros(1, dtype=int)))
+        pool = head.followed_by(_start(others, np.concatenate(starts), np.array([0])))
         chosen = _distinct(pool, most)
         if len(chosen) <= len(head.group):
             break
@@ -101,10 +99,9 @@ def _in_all_groups(iteration: Iteration, first: Columns) -> Columns:
     iteration.run(first, LAST)
     if n_groups == 1:
         return first
-    started = _start(
-        iteration, _seeds(iteration, first), np.repeat(np.arange(1, n_groups), n_kinds)
-    )
-    others = _together(started, np.arange(len(started.group)), n_kinds)
+    groups = np.repeat(np.arange(1, n_groups), n_kinds)
+    others = _start(iteration, _seeds(iteration, first), groups)
+    others = _together(others, np.arange(len(groups)), n_kinds)
     iteration.run(others, LAST)
     return first.followed_by(others)
 
@@ -154,8 +151,7 @@ def label_likelihood(odds: Floats) -> float:
 
 def _start(iteration: Iteration, tokens: Floats, group: Indices) -> Columns:
     """Return single directions that started from tokens."""
-    columns = iteration.at(tokens, np.resize(group, len(tokens)))
-    columns.vectors /= (columns.precision + 1.0)[:, np.newaxis]
+    columns = iteration.started(tokens, np.resize(group, len(tokens)))
     columns.frequency[:] = _ALONE
     iteration.run(columns, _STEPS)
     return columns
@@ -222,9 +218,7 @@ def _candidates(iteration: Iteration, single: Columns) -> list[tuple[Floats, Ind
     longest = iteration.longest_tokens()
     directions, _ = iteration.in_data(single.take(single.group == 0))
     best = iteration.carriers.per_sample(largest_tokens, directions.T)[:, 0]
-    white = iteration.training.standard.from_data(
-        best[:, 1:], np.ones(len(best)), iteration.shrinkage
-    )
+    white = iteration.white(best[:, 1:])
     orders = (np.argsort(-v, kind="stable") for v in ((longest**2).sum(axis=1), best[:, 0]))
     return [(one[order], order) for one, order in zip((longest, white), orders, strict=True)]
 
@@ -234,9 +228,8 @@ def _seeds(iteration: Iteration, head: Columns) -> Floats:
     directions, _ = iteration.in_data(head)
     best = iteration.carriers.per_sample(largest_tokens, directions.T)
     seeds = []
-    for weights in iteration.weights.T[1:]:
-        usable = np.flatnonzero((iteration.priors * weights)[iteration.rows] > 0)
-        for kind in range(len(directions)):
-            seeds.append(best[usable[best[usable, kind, 0].argmax()], kind, 1:])
-    standard = iteration.training.standard
-    return standard.from_data(np.array(seeds), np.ones(len(seeds)), iteration.shrinkage)
+    for group in range(1, iteration.weights.shape[1]):
+        usable = np.flatnonzero(iteration.is_usable(group))
+        largest = usable[best[usable, :, 0].argmax(axis=0)]
+        seeds.append(best[largest, np.arange(len(directions)), 1:])
+    return iteration.white(np.concatenate(seeds))

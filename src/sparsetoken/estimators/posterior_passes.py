@@ -1,12 +1,9 @@
 """Passes over the tokens for posterior heads: which tokens carry the signal, if it is so and so.
 
-A sequence that carries the signal has it in R tokens, any R of them. For a direction w and scores
-u = ⟨x, w⟩ + c the odds of that are the mean of exp(Σ u) over all subsets of R tokens, and a token's
-chance to carry the signal is its part of that sum: softmax for R = 1, and for more the elementary
-symmetric polynomials of exp(u). If the R tokens are neighbors, the subsets are windows.
-
-There may be several kinds of signal, a direction each: a head is a run of columns, and the odds are
-the mean over its kinds, too, by how frequent they are (docs/theory, section 19).
+For a direction w and scores u = ⟨x, w⟩ + c the odds that R tokens carry the signal are the mean of
+exp(Σ u) over subsets or windows of R tokens, and a token's chance is its part of that sum
+(places.py). There may be several kinds of signal, a direction each: a head is a run of columns, and
+the odds are the mean over its kinds, too, by how frequent they are (docs/theory, section 19).
 """
 
 from typing import Any, NamedTuple
@@ -52,12 +49,11 @@ def posterior_sums(
     """Return what sequences say about directions: ⟨z, w⟩ is ⟨x, vector⟩ + center, (d, K) and (K,).
 
     ``priors`` are the sequences' chances to carry the signal; a negative one stands for the
-    head's rate, that of unlabelled sequences. What else columns know are ``beliefs``, (5, K): shift
-    and sharpness of scores u = sharpness·(⟨z, w⟩ + shift), the precision of w, to which a token
-    adds its signal times itself, divided by this, the rate, and how frequent the kind is; the
-    columns at which heads begin; ``n_signal``; ``group``, their column of weights; whether signal
-    tokens are ``contiguous``; and ``judge``: whether sequences without the signal have a say, for
-    the evidence and the noise.
+    head's rate, that of unlabelled sequences. ``beliefs``, (5, K), are shift and sharpness of
+    scores u = sharpness·(⟨z, w⟩ + shift), precision of w, rate, and frequency of the kind; heads
+    begin at the columns ``heads``. The others are ``n_signal``; ``group``, a column of weights;
+    whether signal tokens are ``contiguous``; and ``judge``, whether sequences without the signal
+    have a say, for the evidence and the noise.
     """
     tokens = sequences.tokens.astype(np.float64, copy=False)
     scores = tokens @ vectors
@@ -131,9 +127,8 @@ def _posterior(  # type: ignore[no-untyped-def]
             tokens = u, norms[low:high], chance[:n_kinds], trial, of_kind[:n_kinds]
             if prior == 0.0:
                 _add_noise(noise[:, first:end], weight, u)
-                _add_evidence(
-                    evidence[:, h], weight, -_infer(tokens, none, belief, prior, size, contiguous)
-                )
+                odds = _infer(tokens, none, belief, prior, size, contiguous)
+                _add_evidence(evidence[:, h], weight, -odds)
                 u[:] = 0.0
                 continue
             rate = prior if prior > 0.0 else rates[first]
@@ -144,7 +139,9 @@ def _posterior(  # type: ignore[no-untyped-def]
                 carries = _update(rate, odds)
                 _add_noise(noise[:, first:end], weight * (1.0 - carries), u)
                 unlabelled[0, h] += weight * carries
-                unlabelled[1, h] += weight * _log_likelihood(rate, odds)
+                top = max(odds, 0.0)
+                likelihood = rate * np.exp(odds - top) + (1.0 - rate) * np.exp(-top)
+                unlabelled[1, h] += weight * (top + np.log(likelihood))
             for k in range(first, end):
                 for t in range(high - low):
                     s = chance[k - first, t]
@@ -188,13 +185,6 @@ def _infer(tokens, place, belief, rate, n_signal, contiguous):  # type: ignore[n
 def _update(rate, odds):  # type: ignore[no-untyped-def]
     """Return the chance of a sequence to carry the signal, which was ``rate`` before."""
     return rate / (rate + (1.0 - rate) * np.exp(-odds))
-
-
-@njit(nogil=True, error_model="numpy")
-def _log_likelihood(rate, odds):  # type: ignore[no-untyped-def]
-    """Return log(1 − rate + rate·e^odds)."""
-    largest = max(odds, 0.0)
-    return largest + np.log(rate * np.exp(odds - largest) + (1.0 - rate) * np.exp(-largest))
 
 
 @njit(nogil=True, error_model="numpy")

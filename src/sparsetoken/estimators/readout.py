@@ -5,10 +5,8 @@ every loss. With more features than samples the optimum lies in the span of the 
 problem is first reduced to it by a QR decomposition: nothing of size d×d is built.
 
 * square loss: scikit-learn's ``Ridge`` solves exactly this (λ times Σs is its ``alpha``);
-* smooth losses, logistic and custom: damped Newton with an exact Hessian in the reduced space.
-  scikit-learn's Newton solver agrees on the logistic loss (the tests compare them) but knows no
-  other loss and stops on an absolute gradient, while on separable data with small λ the whole
-  gradient is below any fixed tolerance;
+* smooth losses: damped Newton in the reduced space. scikit-learn's Newton solver knows no loss but
+  the logistic and stops on an absolute gradient, which separable data with small λ stay below;
 * hinge loss: a primal–dual interior-point method. ``LinearSVC`` penalizes the bias, and ``SVC``
   (libsvm) needs a number of steps that grows with C = 1/(nλ): with λ = 1e-8 it does not end.
 """
@@ -39,21 +37,7 @@ class LinearReadout(NamedTuple):
 def fit_readout(
     features: Array, sign: Floats, reg: float, loss: Loss, sample_weight: Floats | None = None
 ) -> LinearReadout:
-    """Return the minimum (w, b) of the ridge-regularized loss.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, p)
-        One row per sample.
-    sign : ndarray of shape (n,)
-        Labels, −1 or +1, both present.
-    reg : float
-        λ > 0.
-    loss : Loss
-        Convex loss of a score and a sign.
-    sample_weight : ndarray of shape (n,), optional
-        Non-negative weights; only their ratios matter.
-    """
+    """Return the minimum (w, b) of the ridge-regularized loss, for labels −1 and +1."""
     features = np.asarray(features, dtype=np.float64)
     weights = (
         np.ones(len(sign)) if sample_weight is None else np.asarray(sample_weight, dtype=float)

@@ -82,7 +82,12 @@ class StackClassifier(SequenceClassifier):
                 unlabelled = data.take(np.flatnonzero((index < 0) & (weights > 0)))
                 data, index, weights = data.take(labelled), index[labelled], weights[labelled]
                 groups = None if groups is None else groups[labelled]
-            weights = weights * self._class_weights(index)
+            labels = self.classes_[index]
+            of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+            if not (of_class > 0).all():
+                given = repr(self.class_weight)
+                raise ValueError(f"class_weight must be positive for every class, got {given}")
+            weights = weights * of_class[index]
             self._learn(data, index, weights / weights.sum(), groups, unlabelled)
         self.n_passes_ = data.passes.count
         return self
@@ -179,13 +184,3 @@ class StackClassifier(SequenceClassifier):
         if columns is not None and not member.pooled:
             queries, self.half_auc_ = member.half_fits(training, spec, columns)
             self.query_reliability_ = reliability(queries, 0.5 * fraction)
-
-    def _class_weights(self, index: Indices) -> Floats:
-        weights = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=self.classes_[index]
-        )
-        if not (weights > 0).all():
-            raise ValueError(
-                f"class_weight must be positive for every class, got {self.class_weight!r}"
-            )
-        return weights[index]

@@ -1,10 +1,8 @@
 """Fitted classifiers in a file: arrays in npz, the rest in a JSON header, nothing executable.
 
-The header holds the format's version, the class, its parameters and its learned attributes; arrays
-are named there and stored beside it. Loading builds an object of a listed class and sets its
-attributes: no code runs. The file also holds what the classifier said of two made-up sequences,
-which a loaded one must reproduce: a version of ours, or of a library below, that computes something
-else is found out.
+Loading builds an object of a listed class and sets its attributes: no code runs. The file also has
+what the classifier said of two made-up sequences, which a loaded one must reproduce: a version of
+ours, or of a library below, that computes something else is found out.
 """
 
 import json
@@ -37,21 +35,18 @@ def save(
     tokens: bool = True,
     notes: dict[str, Any] | None = None,
 ) -> None:
-    """Write a fitted classifier to a file, without pickle.
-
-    The file is complete or not there: an existing one stays as it was if writing fails.
+    """Write a fitted classifier to a file, without pickle; if that fails, an old file stays.
 
     Parameters
     ----------
     classifier : one of our classifiers
-        The fitted classifier. A loss of your own cannot be stored. A ``random_state`` that is not
-        an int is stored as None.
+        The fitted classifier. A loss of your own cannot be stored; a ``random_state`` that is not
+        an int becomes None.
     path : str or path
         The file, usually ``*.npz``; an existing one is replaced.
     tokens : bool, default=True
         Whether to store the training tokens that thresholds for other lengths, windows and streams
-        are found from (``reference_``, up to 2²¹ numbers). Without them the file holds no training
-        data, and only ``threshold(fpr)`` can be asked for.
+        are found from (up to 2²¹ numbers). Without them only ``threshold(fpr)`` can be asked for.
     notes : dict, optional
         Anything that JSON can hold, kept beside the model: how its data were read, for one.
 
@@ -61,10 +56,8 @@ def save(
     >>> X, y = st.SparseTokenProblem(n_tokens=10).sample(100, 5, random_state=0)
     >>> clf = st.PooledClassifier().fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "model.npz")
-    ...     st.save(clf, path)
-    ...     again = st.load(path)
-    >>> bool((again.predict(X) == clf.predict(X)).all())
+    ...     st.save(clf, pathlib.Path(folder, "model.npz"))
+    ...     bool((st.load(pathlib.Path(folder, "model.npz")).predict(X) == clf.predict(X)).all())
     True
     """
     kind = type(classifier).__name__
@@ -97,11 +90,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     path : str or path
         The file. One that is damaged, of another format or of another version raises ValueError;
         nothing in the file is ever executed.
-
-    Returns
-    -------
-    classifier : object
-        The fitted classifier.
     """
     header, arrays = _read(path)
     try:

@@ -43,9 +43,8 @@ class ScoreStream:
     """The score of a sequence that grows token by token: what ``clf.stream()`` returns.
 
     ``update(token)`` takes time in proportion to heads times features, whatever came before, and
-    the score is ``decision_function`` of the tokens so far, up to rounding. All members take part:
-    the trees read running statistics. With a window a token takes the same time on average; now
-    and then one takes as long as ``window`` of them.
+    the score is ``decision_function`` of the tokens so far, up to rounding. With a window a token
+    takes the same time on average; now and then one takes as long as ``window`` of them.
 
     Attributes
     ----------

@@ -41,17 +41,12 @@ class Trees(Member):
     It gives two scores. Half of the trees see mean, largest, smallest and deviation, the others
     what fraction of the tokens exceeds each of several levels: a histogram tells a few tokens of a
     kind from many. Both see how many tokens there are. Together the forests of the folds are the
-    member: a tree without some of the samples is what bagging grows anyway, so that no second fit
-    is needed.
-
-    Parameters
-    ----------
-    n_trees : int
-        Trees, in the forests of all folds together.
+    member, as in bagging: there is no second fit to all samples.
     """
 
     name: ClassVar[str] = "statistics"
     n_trees: int = 500
+    """In the forests of all folds together."""
     unit: Any = None
     """A power of two for each feature, which brings it into the range of single precision."""
     levels: Any = None
@@ -160,7 +155,7 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
     chances = np.zeros((2, len(rows), forests[0]["value"].shape[1]))
     for half in (0, 1):
         for forest in forests[half::2]:
-            _add_chances(rows, chances[half], *(forest[name] for name in _PARTS))
+            _add_chances(rows, chances[half], tuple(forest[name] for name in _PARTS))
         chances[half] /= sum(len(forest["roots"]) for forest in forests[half::2])
     logs = np.log(chances + _SURE).swapaxes(0, 1)
     return logs[..., 1:] - logs[..., :1] if logs.shape[2] == 2 else logs
@@ -208,9 +203,8 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices, features: Indices) -
 
 
 @njit(nogil=True)
-def _add_chances(  # type: ignore[no-untyped-def]
-    rows, chances, roots, left, right, feature, threshold, value
-):
+def _add_chances(rows, chances, forest):  # type: ignore[no-untyped-def]
+    roots, left, right, feature, threshold, value = forest
     for i in range(rows.shape[0]):
         for root in roots:
             node = root
