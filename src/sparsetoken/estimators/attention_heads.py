@@ -104,6 +104,8 @@ class AttentionHeads(Heads):
     reference_length: float = 1.0
     """Tokens of a sequence whose sum counts as its mean."""
     specs: list[HeadSpec] = field(default_factory=list)
+    frequencies: Any = None
+    """(directions, C): how frequent each kind of signal is; None if heads know one only."""
     aucs: list[float] = field(default_factory=list)
     """AUC of each head on held-out samples; empty if there were none."""
 
@@ -122,7 +124,10 @@ class AttentionHeads(Heads):
         self.reference_length = float(np.median(training.data.lengths))
         self.specs = self._choose_specs(training)
         self.keep(*self._fit_columns(training, training.fit_weights))
-        held_out = self.held_out_scores(training)
+        held_out = np.full((len(self.specs), *training.signs.shape), np.nan)
+        for number, fold in enumerate(training.folds):
+            unseen = self.without_fold(number).scores(training.data.take(fold.held_out))
+            held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
         seen = np.isfinite(held_out).all(axis=(0, 2))
         if seen.any():
             self.aucs = [mean_auc(s[seen], training.signs[seen]) for s in held_out]
@@ -133,8 +138,7 @@ class AttentionHeads(Heads):
     ) -> tuple[Floats, float]:
         """Fit a kind of head to two halves of the samples, given by their weights (n, 2).
 
-        Return the directions (2, kinds times classes, d) in standard coordinates, and the mean AUC
-        of each half's scores by the fit to the other.
+        Return standard directions (2, kinds times classes, d), and the AUC of the other halves.
         """
         alone = replace(self, specs=[spec], directions=None, intercepts=None, folds=[])
         directions, intercepts = alone._fit_columns(training, halves)
@@ -152,10 +156,8 @@ class AttentionHeads(Heads):
         """Take steps on all samples, from the heads of some of them."""
         weights = training.weights[:, np.newaxis]
         objective = HeadObjective(training, self.specs, weights, self.pooled)
-        start = objective.points_of(self.directions, self.intercepts)
-        steps = min(self.steps, self.more_steps)
-        points = minimize_many(objective, start, steps, self.tolerance)
-        (self.directions,), (self.intercepts,) = objective.in_data(points)
+        start, steps = (self.directions, self.intercepts), min(self.steps, self.more_steps)
+        (self.directions,), (self.intercepts,) = objective.minimize(steps, self.tolerance, start)
 
     def scorer(self, column: int | None = None) -> Scorer:
         """Return what scores tokens: the intercept is divided among the R tokens of a choice."""
@@ -181,8 +183,10 @@ class AttentionHeads(Heads):
         """Return the heads as users see them: with their weights, scaled, and shifted alike."""
         classes: Any = 0 if len(shift) == 1 else slice(None)  # two classes have one score
         heads = []
-        each, parts = np.repeat(np.arange(len(weights)), self.n_kinds), self.kind_weights()
-        for row, k in enumerate(each):
+        parts = (
+            np.ones(len(self.directions)) if self.frequencies is None else self.frequencies[:, 0]
+        )
+        for row, k in enumerate(np.repeat(np.arange(len(weights)), self.n_kinds)):
             about = self.describe()[k]
             query = self.directions[row] * (0.0 if self.pooled else 1.0) / about["temperature"]
             coef, intercept = (a[row] * scales[k] for a in (self.directions, self.intercepts))
@@ -191,10 +195,6 @@ class AttentionHeads(Heads):
             about |= {"intercept": (intercept + shift)[classes]}
             heads.append(Head(**about, weight=float(weights[k] * parts[row])))
         return heads
-
-    def kind_weights(self) -> Floats:
-        """Return each direction's part of its head's weight, (directions,)."""
-        return np.ones(len(self.directions))
 
     @property
     def temperatures(self) -> Floats:
@@ -234,13 +234,9 @@ class AttentionHeads(Heads):
         return by_size if self.shrinkages is None else self.shrinkages
 
     def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, Floats]:
-        """Fit a head of each spec for each class with each of F columns of weights.
-
-        Return directions (F, K, C, d) and intercepts (F, K, C).
-        """
+        """Return directions (F, K, C, d) and intercepts (F, K, C) for F columns of weights."""
         objective = HeadObjective(training, self.specs, weights, self.pooled)
-        points = minimize_many(objective, objective.start(), self.steps, self.tolerance)
-        return objective.in_data(points)
+        return objective.minimize(self.steps, self.tolerance)
 
 
 @dataclass(kw_only=True)
@@ -295,25 +291,26 @@ class HeadObjective:
         gradients = self._from_data(by_direction.T, by_bias, which)
         return values, np.column_stack([gradients + regs[:, np.newaxis] * rows, by_bias])
 
-    def start(self) -> Floats:
-        """Return two-step queries, turned so that high scores speak for the class; or zero."""
-        points = np.zeros((len(self.regs), self.data.dim + 1))
-        if not self.pooled:
+    def minimize(
+        self, steps: int, tolerance: float, start: tuple[Floats, Floats] | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return directions (F, K, C, d) and intercepts (F, K, C) for tokens as they are.
+
+        The start is such a pair of one fit. By default it is zero if pooled; if not, two-step
+        queries, turned so that high scores speak for the class.
+        """
+        points, standard = np.zeros((len(self.regs), self.data.dim + 1)), self.training.standard
+        if start is not None:
+            directions = start[0].reshape(len(self.regs), -1)
+            points[:, :-1] = self._by_shrinkage(standard.to_standard, self.tasks, directions)
+            points[:, -1] = start[1].ravel() + directions @ standard.mean
+        elif not self.pooled:
             queries, sign = self.two_step_queries()
             points[:, :-1] = queries * (sign * np.abs(self.temperatures))[:, np.newaxis]
-        return points
-
-    def in_data(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return directions (F, K, C, d) and intercepts (F, K, C) for tokens as they are."""
+        points = minimize_many(self, points, steps, tolerance)
         directions, offsets = self._to_data(points[:, :-1], self.tasks)
         intercepts = points[:, -1] + offsets
         return directions.reshape(*self.shape, -1), intercepts.reshape(self.shape)
-
-    def points_of(self, directions: Floats, intercepts: Floats) -> Floats:
-        """Return the points of heads for tokens as they are."""
-        directions = directions.reshape(len(self.regs), -1)
-        rows = self._by_shrinkage(self.training.standard.to_standard, self.tasks, directions)
-        return np.column_stack([rows, intercepts.ravel() + directions @ self.training.mean])
 
     def two_step_queries(self) -> tuple[Floats, Floats]:
         """Return two-step queries of norm one in standard coordinates, and the readout's sign.

@@ -284,7 +284,8 @@ class BayesAttentionClassifier(StackClassifier):
         index[labelled] = super()._check_labels(labels[labelled], n_labelled)
         return index
 
-    def _describe_model_fit(self, training: TrainingSamples, held_out: Floats) -> None:
+    def _learn(self, *samples: Any) -> tuple[TrainingSamples, Floats]:
+        training, held_out = super()._learn(*samples)
         heads: Any = self.stack_.members[0]
         several = held_out.shape[1] > 1
         classes = np.arange(held_out.shape[1]) if several else 1
@@ -300,6 +301,7 @@ class BayesAttentionClassifier(StackClassifier):
             carries,
             float(self.stack_.weights @ self.stack_.scales),
         )
+        return training, held_out
 
 
 def _head_members(

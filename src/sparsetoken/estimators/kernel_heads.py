@@ -6,7 +6,7 @@ the mean kernel of their pairs of tokens, in the span of a few landmarks.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,8 +16,8 @@ from sparsetoken._types import Array, Floats
 from sparsetoken.estimators.attention_heads import HeadObjective, HeadSpec
 from sparsetoken.estimators.head_pooling import Scorer
 from sparsetoken.estimators.members import Heads, TrainingSamples
-from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.estimators.standardize import SQUARED_NORM
+from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import Sequences
 
 _LANDMARKS = 200
@@ -59,13 +59,17 @@ class KernelHeads(Heads):
         self.gammas = np.array(_WIDTHS) / (typical if typical > 0.0 else 1.0)
         means = training.data.per_sample(kernel_means, self._kernel_map())
         means = means.reshape(-1, len(self.gammas), len(self.landmarks))
+        spec = HeadSpec(1.0, None, SQUARED_NORM * _RIDGE / np.count_nonzero(training.weights))
         fits = []
         for k, gamma in enumerate(self.gammas):
             # K^(−1/2), smooth where eigenvalues vanish: rounding must not decide.
             values, vectors = np.linalg.eigh(np.exp(-gamma * squared))
             roots = np.sqrt(np.maximum(values, 0.0) + _FLOOR * values[-1])
             root = (vectors / roots) @ vectors.T
-            directions, intercepts = _fit_readouts(means[:, k] @ root, training)
+            rows = Sequences(means[:, k] @ root, np.arange(len(means) + 1))
+            samples = replace(training, data=MemoryData(rows), unlabelled=None)
+            objective = HeadObjective(samples, [spec], training.fit_weights, pooled=True)
+            directions, intercepts = objective.minimize(_STEPS, _TOLERANCE)
             fits.append((directions @ root, intercepts))
         coefs, intercepts = (np.concatenate(parts, axis=1) for parts in zip(*fits, strict=True))
         self.keep(coefs, intercepts)
@@ -143,13 +147,3 @@ def _pick_tokens(training: TrainingSamples) -> Floats:
         picked = np.sort(rng.permutation(len(sequence))[:most])
         tokens.append(sequence[np.lexsort(keys.T)][picked])
     return np.concatenate(tokens)[:_LANDMARKS].astype(np.float64)
-
-
-def _fit_readouts(rows: Floats, training: TrainingSamples) -> tuple[Floats, Floats]:
-    """Return weights (fits, 1, C, M) and intercepts of logistic regressions with a ridge."""
-    samples = training.with_rows(rows)
-    ridge = SQUARED_NORM * _RIDGE / np.count_nonzero(training.weights)
-    spec = HeadSpec(1.0, None, ridge)
-    objective = HeadObjective(samples, [spec], training.fit_weights, pooled=True)
-    points = minimize_many(objective, objective.start(), _STEPS, _TOLERANCE)
-    return objective.in_data(points)

@@ -19,6 +19,7 @@ from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.sequences import Sequences
 
 
+@dataclass
 class TrainingSamples:
     """Labelled sequences, the folds that hold them out, and common coordinates of their tokens.
 
@@ -27,33 +28,25 @@ class TrainingSamples:
     numbers from ``seed``, use ``n_jobs`` threads, and learn from ``unlabelled`` sequences.
     """
 
-    def __init__(
-        self,
-        data: Data,
-        index: Indices,
-        weights: Floats,
-        folds: list[Fold],
-        order: Indices,
-        seed: int,
-        n_jobs: int | None = None,
-        unlabelled: MemoryData | None = None,
-    ) -> None:
-        self.data, self.index, self.weights, self.folds = data, index, weights, folds
-        self.order, self.seed, self.n_jobs = order, seed, n_jobs
-        self.signs = class_signs(index)
-        self.all_data = data
+    data: Data
+    index: Indices
+    weights: Floats
+    folds: list[Fold]
+    order: Indices
+    seed: int
+    n_jobs: int | None = None
+    unlabelled: MemoryData | None = None
+
+    def __post_init__(self) -> None:
+        self.signs, weights = class_signs(self.index), self.weights
+        self.all_data = self.data
         """With the unlabelled sequences at the end."""
-        if unlabelled is not None and isinstance(data, MemoryData):
-            self.all_data = data.followed_by(unlabelled)
+        if self.unlabelled is not None and isinstance(self.data, MemoryData):
+            self.all_data = self.data.followed_by(self.unlabelled)
             each = 1.0 / np.count_nonzero(weights)
-            weights = np.append(weights, np.full(len(unlabelled), each))
+            weights = np.append(weights, np.full(len(self.unlabelled), each))
         self.standard = Standard(self.all_data, weights)
         self.mean, self.scale = self.standard.mean, self.standard.scale
-
-    def with_rows(self, rows: Floats) -> "TrainingSamples":
-        """Return the same samples with a sequence of one token each."""
-        data = MemoryData(Sequences(rows, np.arange(len(rows) + 1)))
-        return TrainingSamples(data, self.index, self.weights, self.folds, self.order, self.seed)
 
     @property
     def fit_weights(self) -> Floats:
@@ -95,6 +88,8 @@ class Member:
 
     name: ClassVar[str]
     """The name in ``members_``."""
+    prior: Any = None
+    """(K,): weights of the scores among each other before held-out samples tell; None: equal."""
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Learn, and return the scores (K, n, C) of the samples when they were held out."""
@@ -122,10 +117,6 @@ class Member:
     def describe(self) -> list[dict[str, Any]]:
         """Return what there is to say about each of the K scores."""
         return [{}]
-
-    def prior_of(self, count: int) -> Floats:
-        """Return the weights of the K scores among each other, before held-out samples tell."""
-        return np.full(count, 1.0 / count)
 
     # Scores token by token. A summary of some tokens must say all that the scores need; by default
     # it holds the tokens themselves, so that a member without a better one takes their time.
@@ -201,12 +192,3 @@ class Heads(TokenHeads):
     def at(self, directions: Floats, intercepts: Floats) -> Self:
         """Return the same kinds of heads with other directions and intercepts."""
         return replace(self, directions=directions, intercepts=intercepts, folds=[])
-
-    def held_out_scores(self, training: TrainingSamples) -> Floats:
-        """Do the same, scoring each fold by its own fit alone."""
-        shape = (len(self.describe()), len(training.index), self.intercepts.shape[1])
-        held_out = np.full(shape, np.nan)
-        for number, fold in enumerate(training.folds):
-            unseen = self.without_fold(number).scores(training.data.take(fold.held_out))
-            held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
-        return held_out

@@ -49,8 +49,6 @@ class PosteriorHeads(AttentionHeads):
     """(K,): its standard error, from the fits without a fold."""
     evidence: Any = None
     """(K,): log-likelihood of the labels with these numbers."""
-    frequencies: Any = None
-    """(directions, C): how frequent each kind of signal is."""
     solved: list[tuple[int, int, Iteration, Columns]] = field(default_factory=list)
     """While fitting: head, class, and what was found on the way to the specs."""
 
@@ -95,14 +93,6 @@ class PosteriorHeads(AttentionHeads):
         first = self.first_directions[k]
         chances = pooling.kinds(u, sequences.offsets)[:, first : first + self.n_kinds[k], 0]
         return chances.argmax(axis=1)
-
-    def kind_weights(self) -> Floats:
-        """Return how frequent each direction's kind is, for the first class."""
-        return self.frequencies[:, 0]
-
-    def prior_of(self, count: int) -> Floats:
-        """Return how likely each head is, as the training samples tell."""
-        return self.prior
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         either = self.either_class and training.signs.shape[1] == 1 and not self.sums_evidence

@@ -136,7 +136,7 @@ def _posterior(  # type: ignore[no-untyped-def]
             if prior > 0.0:
                 _add_evidence(evidence[:, h], weight, odds)
             else:
-                carries = _update(rate, odds)
+                carries = rate / (rate + (1.0 - rate) * np.exp(-odds))
                 _add_noise(noise[:, first:end], weight * (1.0 - carries), u)
                 unlabelled[0, h] += weight * carries
                 top = max(odds, 0.0)
@@ -173,18 +173,14 @@ def _infer(tokens, place, belief, rate, n_signal, contiguous):  # type: ignore[n
         top = of_kind.max() if rest == 0.0 else max(of_kind.max(), 0.0)
         of_kind[:] = frequency * np.exp(of_kind - top)
         odds = top + np.log(of_kind.sum() + (rest * np.exp(-top) if rest > 0.0 else 0.0))
-        carries = _update(rate, odds) * np.exp(top - odds) if rate > 0.0 else 0.0
+        carries = 0.0
+        if rate > 0.0:
+            carries = rate / (rate + (1.0 - rate) * np.exp(-odds)) * np.exp(top - odds)
         for k in range(n_kinds):
             for t in range(place.shape[1]):
                 new = carries * of_kind[k] * place[k, t]
                 chance[k, t] = new if r == 0 else 0.5 * (chance[k, t] + new)
     return odds
-
-
-@njit(nogil=True, error_model="numpy")
-def _update(rate, odds):  # type: ignore[no-untyped-def]
-    """Return the chance of a sequence to carry the signal, which was ``rate`` before."""
-    return rate / (rate + (1.0 - rate) * np.exp(-odds))
 
 
 @njit(nogil=True, error_model="numpy")

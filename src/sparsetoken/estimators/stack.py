@@ -90,9 +90,11 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
     held_out = [member.fit(training) for member in members]
     scores = np.concatenate(held_out)
     alike = Counter(member.name for member in members)
-    prior = np.concatenate(
-        [m.prior_of(len(s)) / alike[m.name] for m, s in zip(members, held_out, strict=True)]
-    )
+    priors = [
+        (np.full(len(s), 1.0 / len(s)) if m.prior is None else m.prior) / alike[m.name]
+        for m, s in zip(members, held_out, strict=True)
+    ]
+    prior = np.concatenate(priors)
     prior /= prior.sum()
     limits = score_limits(scores, training.index)
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])

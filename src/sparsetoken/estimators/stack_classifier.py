@@ -21,6 +21,7 @@ from sparsetoken.estimators.folds import (
     tokens_far_out,
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
+from sparsetoken.estimators.posterior_heads import likely_kinds
 from sparsetoken.estimators.reference import remember
 from sparsetoken.estimators.stack import Stack, fit_stack
 from sparsetoken.sequences.data import Data, MemoryData
@@ -116,6 +117,11 @@ class StackClassifier(SequenceClassifier):
         return np.stack([expit(-score), expit(score)], axis=1)
 
     @property
+    def n_kinds_(self) -> int:
+        """How many kinds of signal the posterior heads find; one if there are no such heads."""
+        return likely_kinds(self.stack_)
+
+    @property
     def heads_(self) -> list[Head]:
         """The heads of attention and pooling; ``query_``, ``coef_``, ``intercept_`` are those of
         the one with the largest weight.
@@ -129,7 +135,8 @@ class StackClassifier(SequenceClassifier):
 
     def _learn(
         self, data: Data, index: Indices, weights: Floats, groups: Any, unlabelled: Any
-    ) -> None:
+    ) -> tuple[TrainingSamples, Floats]:
+        """Fit the stack, and return what it was fitted to and its held-out scores."""
         rng = generator(self.random_state)
         order = natural_order(data)
         rows, stands_for = selection_rows(data, index, order, rng)
@@ -157,10 +164,7 @@ class StackClassifier(SequenceClassifier):
         kept = kept[subset_weights[kept] > 0]
         self.reference_ = remember(subset, subset_index, folds, held_out, kept)
         self._name_the_leading_head(training, len(rows) / len(data), rng)
-        self._describe_model_fit(training, held_out)
-
-    def _describe_model_fit(self, training: TrainingSamples, held_out: Floats) -> None:
-        """Learn what else a classifier has to say: nothing by default."""
+        return training, held_out
 
     def _name_the_leading_head(
         self, training: TrainingSamples, fraction: float, rng: np.random.Generator
