@@ -23,13 +23,14 @@ a record. A tuple is for tuples in a list."""
 
 _LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_")
 _HEADS: Shapes = {"directions": "KCd", "intercepts": "KC", "folds": ("KCd", "KC")}
-_KERNELS: Shapes = {"directions": "KCM", "intercepts": "KC", "folds": ("KCM", "KC"), "gammas": "K"}
 
+_STACKED: Shapes = {"classes_": "c", "token_scale_": "d"}
+_STACK: Shapes = {"weights": "K", "scales": "K", "limits": "2K", "shift": "C", "center": "d"}
 _OURS = "sparsetoken.estimators"
 CLASSIFIERS: dict[str, Shapes] = {
-    "SparseTokenClassifier": {"classes_": "c", "token_scale_": "d"},
-    "AttentionClassifier": {"classes_": "c", "token_scale_": "d"},
-    "BayesAttentionClassifier": {"classes_": "c", "token_scale_": "d"},
+    "SparseTokenClassifier": _STACKED,
+    "AttentionClassifier": _STACKED,
+    "BayesAttentionClassifier": _STACKED,
     "TwoStepAttentionClassifier": {"classes_": "c", "query_": "d", "coef_": "d"},
     "PooledClassifier": {"classes_": "c", "coef_": "d"},
     "VectorizedClassifier": {"classes_": "c", "coef_": "v"},
@@ -39,7 +40,8 @@ RECORDS: dict[str, tuple[str, Shapes]] = {
     "HeadSpec": ("attention_heads", {}),
     "KernelHeads": (
         "kernel_heads",
-        _KERNELS | {"mean": "d", "scale": "d", "landmarks": "Md"},
+        {"directions": "KCM", "intercepts": "KC", "folds": ("KCM", "KC")}
+        | {"gammas": "K", "mean": "d", "scale": "d", "landmarks": "Md"},
     ),
     "ModelFit": ("model_fit", {}),
     "PooledHeads": ("attention_heads", _HEADS),
@@ -53,10 +55,7 @@ RECORDS: dict[str, tuple[str, Shapes]] = {
         {"scores": "nC", "classes": "n", "tokens": "td", "offsets": "o"}
         | {"kept_classes": "m", "kept_folds": "m", "lengths": "2"},
     ),
-    "Stack": (
-        "stack",
-        {"weights": "K", "scales": "K", "limits": "2K", "shift": "C", "center": "d"},
-    ),
+    "Stack": ("stack", _STACK),
     "Trees": ("trees", {"unit": "d", "levels": "ld"}),
 }
 """Members, and what else a fitted classifier consists of: a new member is named here, with the
@@ -108,7 +107,8 @@ def _encode(value: Any, name: str, arrays: Arrays) -> Any:
 def decode(content: dict[str, Any], arrays: Arrays) -> Any:
     """Return the classifier that :func:`encode` was given, with arrays of the right shapes."""
     name, records = content["class"], []
-    shapes = _listed("class", name, CLASSIFIERS)
+    if name not in CLASSIFIERS:
+        raise ValueError(f"the file names an unknown class {name!r}")
 
     def decoded(value: Any) -> Any:
         if isinstance(value, list):
@@ -124,10 +124,12 @@ def decode(content: dict[str, Any], arrays: Arrays) -> Any:
             return tuple(decoded(content))
         if kind == "dict":
             return {decoded(key): decoded(item) for key, item in content}
-        module, record_shapes = _listed(kind, content, RECORDS)
+        if kind != "record" or content not in RECORDS:
+            raise ValueError(f"the file names an unknown {kind} {content!r}")
+        module, shapes = RECORDS[content]
         made = getattr(importlib.import_module(f"{_OURS}.{module}"), content)
         record = made(**{key: decoded(item) for key, item in value["fields"].items()})
-        records.append((record, record_shapes))
+        records.append((record, shapes))
         return record
 
     made = getattr(importlib.import_module(_OURS), name)
@@ -136,26 +138,16 @@ def decode(content: dict[str, Any], arrays: Arrays) -> Any:
         if not _LEARNED.fullmatch(key):
             raise ValueError(f"the file sets an attribute {key!r} that is not learned")
         setattr(classifier, key, decoded(item))
-    sizes = _sizes(classifier)
-    for record, record_shapes in ((classifier, shapes), *records):
-        check_shapes(record, record_shapes, sizes)
-    return classifier
-
-
-def _listed(what: str, name: Any, known: dict[str, Any]) -> Any:
-    if name not in known:
-        raise ValueError(f"the file names an unknown {what} {name!r}")
-    return known[name]
-
-
-def _sizes(classifier: Any) -> dict[str, int]:
-    """Return the sizes that all parts of a classifier share."""
     d = check_count("n_features_in_", classifier.n_features_in_)
     n_tokens = check_count("n_tokens_", getattr(classifier, "n_tokens_", 1))
     n_classes = check_count("the number of classes", len(classifier.classes_), minimum=2)
     if n_classes > 2 and not classifier._multi_class:
-        raise ValueError(f"{type(classifier).__name__} has {n_classes} classes")
-    return {"d": d, "v": d * n_tokens, "c": n_classes, "C": 1 if n_classes == 2 else n_classes}
+        raise ValueError(f"{name} has {n_classes} classes")
+    n_scores = 1 if n_classes == 2 else n_classes
+    sizes = {"d": d, "v": d * n_tokens, "c": n_classes, "C": n_scores}
+    for record, shapes in ((classifier, CLASSIFIERS[name]), *records):
+        check_shapes(record, shapes, sizes)
+    return classifier
 
 
 def check_shapes(record: Any, shapes: Shapes, sizes: dict[str, int]) -> None:

@@ -57,7 +57,8 @@ class KernelHeads(Heads):
         apart = squared[np.triu_indices(len(squared), 1)]
         typical = float(np.median(apart)) if apart.size else 0.0
         self.gammas = np.array(_WIDTHS) / (typical if typical > 0.0 else 1.0)
-        means = training.data.per_sample(kernel_means, self._kernel_map())
+        kernel_map = self.mean, self.scale, self.landmarks, self.gammas
+        means = training.data.per_sample(kernel_means, kernel_map)
         means = means.reshape(-1, len(self.gammas), len(self.landmarks))
         spec = HeadSpec(1.0, None, SQUARED_NORM * _RIDGE / np.count_nonzero(training.weights))
         fits = []
@@ -80,14 +81,12 @@ class KernelHeads(Heads):
         """Return f and the intercept."""
         classes = slice(None) if column is None else [column]
         coefs, intercepts = self.directions[:, classes], self.intercepts[:, classes]
-        return partial(_kernel_scores, coefs, intercepts, self._kernel_map())
+        kernel_map = self.mean, self.scale, self.landmarks, self.gammas
+        return partial(_kernel_scores, coefs, intercepts, kernel_map)
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the widths of the kernels."""
         return [{"model": "kernel", "gamma": float(gamma)} for gamma in self.gammas]
-
-    def _kernel_map(self) -> KernelMap:
-        return self.mean, self.scale, self.landmarks, self.gammas
 
 
 def kernel_means(sequences: Sequences, kernel_map: KernelMap) -> Floats:

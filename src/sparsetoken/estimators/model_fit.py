@@ -82,10 +82,9 @@ def describe_fit(
 ) -> ModelFit:
     """Return how well the model describes labelled sequences.
 
-    ``noise`` are some of those that should not carry the signal. White coordinates of a token are
-    (x − mean) times the whitening, a matrix or a scale. ``scores`` are the log-odds (n, C) of all
-    sequences when they were held out, or NaN; ``carries`` says which should carry the signal, and
-    ``odds`` is the factor that made log-odds of the model's.
+    ``noise`` are some of those that should not carry the signal. ``scores`` are the log-odds (n, C)
+    of all sequences when they were held out, or NaN; ``carries`` says which should carry the
+    signal, and ``odds`` is the factor that made log-odds of the model's.
     """
     seen = np.isfinite(scores)
     gain, harmless = (
@@ -104,11 +103,6 @@ def describe_fit(
     gram = white.T @ white if len(white) > white.shape[1] else white @ white.T
     count, trace = len(white) - 1.0, float(np.trace(gram))
     expected = 2.0 * (float((gram**2).sum()) - trace**2 / count) / max(count, 1.0) ** 2
-    return ModelFit(
-        gain,
-        harmless,
-        float(squared.var() / expected) if expected > 0 else np.nan,
-        shared / float(squared.mean()) if squared.any() else np.nan,
-        odds,
-        len(white),
-    )
+    tails = float(squared.var() / expected) if expected > 0 else np.nan
+    shared = shared / float(squared.mean()) if squared.any() else np.nan
+    return ModelFit(gain, harmless, tails, shared, odds, len(white))

@@ -1,8 +1,4 @@
-"""Heads that learn as well as anything can where the model of docs/theory holds.
-
-Their directions are the posterior means that posterior_iteration.py and posterior_kinds.py find.
-Nothing is minimized and there is no ridge.
-"""
+"""Heads that learn as well as anything can where the model holds: posterior means."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

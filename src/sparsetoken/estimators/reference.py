@@ -60,15 +60,9 @@ def remember(
     fold_of = np.full(len(index), -1)
     for number, fold in enumerate(folds):
         fold_of[fold.held_out] = number
-    return Reference(
-        held_out,
-        index,
-        kept.tokens,
-        kept.offsets,
-        index[rows],
-        fold_of[rows],
-        np.array([np.mean(data.lengths), np.quantile(data.lengths, 0.1)]),
-    )
+    lengths = np.array([np.mean(data.lengths), np.quantile(data.lengths, 0.1)])
+    samples = kept.tokens, kept.offsets, index[rows], fold_of[rows]
+    return Reference(held_out, index, *samples, lengths)
 
 
 def class_signs(index: Indices) -> Floats:

@@ -96,27 +96,24 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
     ]
     prior = np.concatenate(priors)
     prior /= prior.sum()
-    limits = score_limits(scores, training.index)
+    limits = _score_limits(scores, training.index)
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])
     weighed = weigh(clipped, training.index, training.weights, prior)
     stack = Stack(members, *weighed, limits, training.mean)
     return stack, stack.combine(scores.swapaxes(0, 1))
 
 
-def score_limits(scores: Floats, index: Indices) -> Floats:
-    """Return what bounds each score, (2, K), from scores (K, n, C) of held-out samples.
-
-    Nine tenths of each class lie within; a quarter of that range is added on both sides.
-    """
+def _score_limits(scores: Floats, index: Indices) -> Floats:
+    """Return bounds (2, K) of which nine tenths of each class, and a margin, lie within."""
     seen = np.isfinite(scores).all(axis=(0, 2))
     if not seen.any():
-        return np.stack([np.full(len(scores), bound) for bound in (-np.inf, np.inf)])
+        return np.outer([-np.inf, np.inf], np.ones(len(scores)))
     ends = [
         np.quantile(scores[:, seen & (index == c)], (_OUTSIDE, 1.0 - _OUTSIDE), axis=1)
         for c in np.unique(index[seen])
     ]
     low, high = np.min(ends, axis=(0, 1, 3)), np.max(ends, axis=(0, 1, 3))
-    return np.stack([low - _MARGIN * (high - low), high + _MARGIN * (high - low)])
+    return np.stack([low, high]) + _MARGIN * np.outer([-1.0, 1.0], high - low)
 
 
 def weigh(
@@ -124,10 +121,9 @@ def weigh(
 ) -> tuple[Floats, Floats, Floats]:
     """Return weights and scales (K,), and a shift (C,), for scores (K, n, C) of held-out samples.
 
-    Each score is first scaled and shifted to fit the labels ``index``: one from training is too
-    sure of itself. Then the weights of all are found by the same loss, with a penalty like that of
-    twenty samples for leaving their prior: ``prior``, (K,) of sum one, times a power of the
-    likelihood of the labels by each score alone. Samples that were never held out are NaN.
+    Each score is first scaled and shifted to fit the labels ``index``. Then the weights of all are
+    found by the same loss, with a penalty like that of twenty samples for leaving their prior:
+    ``prior``, (K,) of sum one, times a power of the likelihood of the labels by each score alone.
     """
     n_scores, _, n_columns = scores.shape
     seen = np.isfinite(scores).all(axis=(0, 2)) & (sample_weights > 0)
@@ -159,9 +155,7 @@ def weigh(
     start = np.append(prior, np.zeros(n_columns))
     bounds = [(0.0, None)] * n_scores + [(None, None)] * n_columns
     options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
-    point = minimize(
-        objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
-    ).x
+    point = minimize(objective, start, jac=True, bounds=bounds, options=options).x
     weights, shift = point[:n_scores], point[n_scores:]
     if weights.sum() < _LEAST:  # nothing helps; keep the order that the members suggest
         weights = _LEAST * prior

@@ -68,15 +68,9 @@ def save(
         classifier = copy(classifier)
         classifier.reference_ = replace(classifier.reference_, tokens=None)
     arrays: Arrays = {}
-    header = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "sparsetoken": _RELEASE,
-        "scikit-learn": sklearn.__version__,
-        "content": encode(classifier, arrays),
-        "scores": _trial_scores(classifier).tolist(),
-        "notes": notes or {},
-    }
+    header = {"format": _FORMAT, "version": _VERSION, "sparsetoken": _RELEASE}
+    header |= {"scikit-learn": sklearn.__version__, "notes": notes or {}}
+    header |= {"content": encode(classifier, arrays), "scores": _trial_scores(classifier).tolist()}
     entries: dict[str, Any] = {_HEADER: np.array(json.dumps(header)), **arrays}
     with replaced(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **entries)

@@ -70,17 +70,14 @@ class ScoreStream:
     ) -> None:
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
         self._stack, self._n_features = stack.without_zero_weights(), len(stack.center)
-        self._check_now = set(self.checks.tolist())
-        self._window_size = window
-        self._warned = False
+        self._window_size, self._warned = window, False
         self.reset()
 
     def reset(self) -> None:
         """Begin a new sequence."""
         size = self._window_size
         self.score: Any = None
-        self.n_tokens = 0
-        self.alarm = False
+        self.n_tokens, self.alarm = 0, False
         self._window = None if size is None else _Window(size, self._join)
         self._summary: Any = None
 
@@ -97,9 +94,10 @@ class ScoreStream:
             raise ValueError(f"token {self.n_tokens} is not finite: {token}")
         new = [member.summarize(token) for member in self._stack.members]
         if self._window is not None:
-            self._summary = self._window.add(new)
-        else:
-            self._summary = new if self._summary is None else self._join(self._summary, new)
+            new = self._window.add(new)
+        elif self._summary is not None:
+            new = self._join(self._summary, new)
+        self._summary = new
         self.n_tokens += 1
         count = min(self.n_tokens, self._window_size or self.n_tokens)
         members = zip(self._stack.members, self._summary, strict=True)
@@ -114,7 +112,7 @@ class ScoreStream:
         """Return whether the score is compared now; after the last check, as often as before."""
         last = int(self.checks[-1])
         if self.n_tokens <= last:
-            return self.n_tokens in self._check_now
+            return self.n_tokens in self.checks
         if not self._warned:
             self._warned = True
             warnings.warn(

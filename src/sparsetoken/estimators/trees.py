@@ -88,12 +88,8 @@ class Trees(Member):
             for half in halves:
                 seen = rows[used][:, half]
                 n_tried = max(int(np.sqrt(len(half))), min(int(_TRIED * len(half)), _MOST_TRIED))
-                trees = ExtraTreesClassifier(
-                    n_trees,
-                    max_features=n_tried,
-                    random_state=int(rng.integers(2**31)),
-                    n_jobs=training.n_jobs,
-                )
+                options = {"max_features": n_tried, "random_state": int(rng.integers(2**31))}
+                trees = ExtraTreesClassifier(n_trees, n_jobs=training.n_jobs, **options)
                 # Each tree would check again what is known to be right. Equal weights are left
                 # out: sums of whole numbers do not round, and ties between splits stay ties.
                 with config_context(assume_finite=True, skip_parameter_validation=True):
@@ -148,10 +144,7 @@ class Trees(Member):
 
 
 def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
-    """Return scores (n, 2, C) by the forests on statistics, and by those on fractions.
-
-    They are the log-odds of the second class, or the log-probability of each of several.
-    """
+    """Return log-odds (n, 2, 1), or log-probabilities of several classes, by both forests."""
     chances = np.zeros((2, len(rows), forests[0]["value"].shape[1]))
     for half in (0, 1):
         for forest in forests[half::2]:
@@ -183,10 +176,7 @@ def _check(forest: Forest, n_features: int, n_classes: int) -> None:
 
 
 def _as_arrays(trees: ExtraTreesClassifier, place: Indices, features: Indices) -> Forest:
-    """Return a forest; ``place[c]`` is the label that class c had when it was grown.
-
-    ``features`` are the columns that it has seen.
-    """
+    """Return a forest that saw some features; class c had the label ``place[c]``."""
     grown = [tree.tree_ for tree in trees.estimators_]
     sizes = np.array([tree.node_count for tree in grown])
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
