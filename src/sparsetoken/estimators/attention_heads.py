@@ -262,8 +262,7 @@ class PooledHeads(AttentionHeads):
 class HeadObjective:
     """Value and gradient of the objectives of heads: a task for each fit, spec and class.
 
-    The columns of ``weights`` are the samples' weights in each fit. A point is w and b in a row.
-    With ``pooled`` every sequence is its mean token, of which a·log mean exp(z·w/a) is z·w.
+    A point is w and b in a row. With ``pooled`` every sequence is its mean token.
     """
 
     def __init__(
@@ -296,8 +295,7 @@ class HeadObjective:
     ) -> tuple[Floats, Floats]:
         """Return directions (F, K, C, d) and intercepts (F, K, C) for tokens as they are.
 
-        The start is such a pair of one fit. By default it is zero if pooled; if not, two-step
-        queries, turned so that high scores speak for the class.
+        The start is such a pair, by default zero if pooled, else two-step queries.
         """
         points, standard = np.zeros((len(self.regs), self.data.dim + 1)), self.training.standard
         if start is not None:
@@ -315,11 +313,9 @@ class HeadObjective:
     def two_step_queries(self) -> tuple[Floats, Floats]:
         """Return two-step queries of norm one in standard coordinates, and the readout's sign.
 
-        The slopes of the second step, taken at small learning rates, are centered: both classes
-        have the same weight, counted in tokens less one, which is what a sequence adds to the
-        query's gradient along the readout. So neither the class prior nor different lengths of the
-        classes can turn the query round (docs/theory, section 3), and long sequences do not drown
-        it.
+        The slopes of the second step are centered: both classes have the same weight, counted in
+        tokens less one. So neither the class prior nor different lengths of the classes can turn
+        the query round (docs/theory, section 3), and long sequences do not drown it.
         """
         sign = self.rows[0][:, self.label_column]
         weight = self.rows[1][:, self.weight_column]

@@ -1,8 +1,7 @@
 """Fitted classifiers as JSON and arrays, and back.
 
-Whatever a class learns is stored without code of its own if it is in attributes that end in "_" and
-consists of arrays, numbers, strings, None, lists, tuples, dicts, and the records listed here.
-Everything but plain JSON values is a dict with one key that says what it is.
+Attributes that end in "_" are stored: arrays, numbers, strings, None, lists, tuples, dicts, and the
+records listed here. All but plain JSON values are dicts with one key that says what they are.
 """
 
 import importlib

@@ -1,8 +1,7 @@
 """Passes over the tokens that fit heads: gradients of many heads at once.
 
-Each function takes one block of sequences, so that the same text serves for data in memory and for
-the chunks of a Dask array. Directions are for tokens as they are: no token is centered or scaled.
-Products are in double precision, since fits amplify rounding until the processor matters.
+Directions are for tokens as they are: no token is centered or scaled. Products are in double
+precision, since fits amplify rounding until the processor matters.
 """
 
 from typing import NamedTuple

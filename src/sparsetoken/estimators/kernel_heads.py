@@ -35,10 +35,7 @@ KernelMap = tuple[Floats, Floats, Floats, Floats]
 
 @dataclass(kw_only=True)
 class KernelHeads(Heads):
-    """Heads that score a sequence by the mean of a smooth function of its tokens.
-
-    Their directions are the coefficients of the landmarks, (K, C, M).
-    """
+    """Heads whose directions are the coefficients of the landmarks, (K, C, M)."""
 
     name: ClassVar[str] = "pooled"
     mean: Any = None

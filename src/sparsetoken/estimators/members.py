@@ -1,8 +1,7 @@
 """What a stack is made of: the contract of a member, and what members are fitted to.
 
-A member learns one or several scores of a sequence. The stack weighs every score by how well it
-does on held-out samples, so a member says what its scores are when samples are held out. All else
-has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
+A member learns one or several scores of a sequence, and says what they are when samples are held
+out. All else has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
 from dataclasses import dataclass, field, replace
@@ -69,21 +68,20 @@ class TrainingSamples:
 
 
 class TokenPart(NamedTuple):
-    """What every token of some sequences did: columns are the scores of a member."""
+    """What every token did: attention (tokens, K) of sum one over a sequence, and contributions.
+
+    These add up to the score with the baseline (K,), the score of tokens that are all the center.
+    """
 
     attention: Floats
-    """(tokens, K); of sum one over a sequence."""
     contributions: Floats
-    """(tokens, K): their sum over a sequence, and the baseline, is the score."""
     baseline: Floats
-    """(K,): the score of a sequence whose tokens are all the mean token."""
 
 
 class Member:
-    """A member of a stack gives K scores per class, for C classes.
+    """A member of a stack gives K scores for each of C classes, or the log-odds of two: C = 1.
 
-    Two classes have C = 1 score, the log-odds of the second. A fitted member consists of numbers,
-    strings, arrays, lists and dicts in its public attributes, so that it can be saved.
+    Fitted, it is numbers, strings, arrays, lists and dicts in public attributes: it can be saved.
     """
 
     name: ClassVar[str]
@@ -118,8 +116,7 @@ class Member:
         """Return what there is to say about each of the K scores."""
         return [{}]
 
-    # Scores token by token. A summary of some tokens must say all that the scores need; by default
-    # it holds the tokens themselves, so that a member without a better one takes their time.
+    # Scores token by token, from a summary of tokens; by default it holds the tokens themselves.
 
     def summarize(self, token: Array) -> Any:
         """Return the summary of one token."""

@@ -21,9 +21,8 @@ def minimize_many(
 ) -> Floats:
     """Return a minimum (K, P) of each of K smooth objectives, from the rows of ``start``.
 
-    ``objective(points, which)`` returns values (A,) and gradients (A, P) of the objectives
-    ``which`` at the rows of ``points``: only those not finished yet are asked for. An objective is
-    finished after so many steps, or when one lowers it by less than ``tolerance`` of its value.
+    ``objective(points, which)`` returns values (A,) and gradients (A, P) of some of them. One is
+    finished after so many steps, or when a step lowers it by less than ``tolerance`` of its value.
     """
     which = np.arange(len(start))
     point = start.copy()

@@ -6,9 +6,7 @@ In coordinates in which the noise is white it is
 
 if s are the tokens' chances to carry the signal, and these follow from v without the token's own
 part of it (docs/theory, section 17). The iteration of both starts from the mean of the sequences
-that carry the signal and from their longest tokens, since signals are long; what explains the
-labels best goes on. The strength θ, the noise along v and the mean of the tokens without signal are
-found on the way.
+that carry the signal and from their longest tokens; what explains the labels best goes on.
 """
 
 from dataclasses import dataclass, fields
@@ -197,7 +195,7 @@ class Iteration:
         return (self.priors * self.weights[:, group])[self.rows] > 0
 
     def _begin(self) -> Columns:
-        """Return columns that know nothing, and that start from the longest tokens."""
+        """Return columns that know nothing, and some that start from the longest tokens."""
         n_groups = self.weights.shape[1]
         starts, group = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
         count = min(_STARTS, _NUMBERS // self.training.data.size)

@@ -1,8 +1,7 @@
 """Several kinds of signal: a direction for each of them (docs/theory, section 19).
 
-A positive sequence carries a signal of one of K kinds. A single direction that expects its kind in
-a part of the positives only, and noise in the others, finds one of the kinds by itself, whichever
-is nearest to where it started. So many are started from long tokens, those that end far from each
+A single direction that expects its kind in a part of the positives only, and noise in the others,
+finds one of the kinds by itself. So many are started from long tokens, those that end far from each
 other become a head, and further ones start from sequences that this head does not explain. All
 kinds of a head are then iterated together. A start that fails ends with little evidence.
 """
@@ -36,9 +35,8 @@ def discover_kinds(
 ) -> Columns | None:
     """Return a head of several kinds for each group of samples; None if one kind does as well.
 
-    ``single`` is a head of one kind for each group: all samples, and those without each fold. The
-    evidence of the labels must exceed ``least``, and kinds that do not help with the held-out
-    samples of ``folds`` are left out.
+    ``single`` is a head of one kind for each. The evidence of the labels must exceed ``least``, and
+    kinds that do not help with held-out samples are left out.
     """
     heads = _with_fewer(iteration, _find_kinds(iteration, single, MOST_KINDS))
     joined = reduce(Columns.followed_by, heads)
@@ -90,11 +88,7 @@ def _find_kinds(iteration: Iteration, single: Columns, most: int) -> Columns:
 
 
 def _in_all_groups(iteration: Iteration, first: Columns) -> Columns:
-    """Return a head for each group of samples, given that of the first.
-
-    Others start from the tokens of their own samples that speak most for each of its kinds, so that
-    samples held out have no part in their directions.
-    """
+    """Return a head for each group, given that of the first: others see their own samples only."""
     n_kinds, n_groups = len(first.group), iteration.weights.shape[1]
     iteration.run(first, LAST)
     if n_groups == 1:
@@ -158,10 +152,7 @@ def _start(iteration: Iteration, tokens: Floats, group: Indices) -> Columns:
 
 
 def _distinct(columns: Columns, most: int) -> Indices:
-    """Return directions far from each other, the longest first.
-
-    A direction that finds its kind becomes as long as the signal, one that does not stays short.
-    """
+    """Return directions far from each other, the longest first: one that fails stays short."""
     chosen: list[int] = []
     rest = columns.vectors.copy()
     lengths = np.sqrt(columns.squared)
@@ -212,8 +203,7 @@ def _odds(iteration: Iteration, heads: Columns, data: Data) -> Floats:
 def _candidates(iteration: Iteration, single: Columns) -> list[tuple[Floats, Indices]]:
     """Return tokens to start from, the most promising first, and which carriers they are of.
 
-    They are each sequence's longest token, as signals are long, and the one that speaks most for
-    the mean of all kinds, which a single direction has found.
+    They are each sequence's longest, and the one that speaks most for the mean of all kinds.
     """
     longest = iteration.longest_tokens()
     directions, _ = iteration.in_data(single.take(single.group == 0))

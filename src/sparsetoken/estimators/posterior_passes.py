@@ -73,9 +73,9 @@ def longest_tokens(sequences: Sequences, mean: Floats, scale: Floats) -> Floats:
 
 
 def largest_tokens(sequences: Sequences, directions: Floats) -> Floats:
-    """Return the token of each sequence that is largest along each of K directions (d, K).
+    """Return what each sequence's largest token along directions (d, K) is, and the token.
 
-    Of shape (n, K, 1 + d): what it is along the direction, and the token.
+    Both in one array, (n, K, 1 + d).
     """
     along = sequences.tokens.astype(np.float64, copy=False) @ directions
     rows = np.stack([_largest(sequences, column) for column in along.T], axis=1)
@@ -152,10 +152,9 @@ def _posterior(  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, error_model="numpy")
 def _infer(tokens, place, belief, rate, n_signal, contiguous):  # type: ignore[no-untyped-def]
-    """Return the log-odds of a sequence, and fill the chances (kinds, tokens).
+    """Return the log-odds of a sequence, and fill the chances (kinds, tokens); none without a rate.
 
-    A token's own part of a direction is left out of its score. Without a ``rate`` it has none, and
-    no chance.
+    A token's own part of a direction is left out of its score.
     """
     scores, norms, chance, trial, of_kind = tokens
     shift, sharpness, precision, _, frequency = belief

@@ -94,10 +94,7 @@ class StackClassifier(SequenceClassifier):
         return self
 
     def _far_out(self, data: Data, index: Indices) -> Bools:
-        """Return which sequences to leave out, with a warning that names one of them.
-
-        None are left out if that would leave a class without any.
-        """
+        """Return which sequences to leave out, with a warning; none if a class would have none."""
         far, words = tokens_far_out(data, getattr(self, "feature_names_in_", None))
         if not far.any() or np.setdiff1d(index, index[~far]).size:
             return np.zeros(len(data), dtype=bool)
@@ -169,10 +166,7 @@ class StackClassifier(SequenceClassifier):
     def _name_the_leading_head(
         self, training: TrainingSamples, fraction: float, rng: np.random.Generator
     ) -> None:
-        """Find the head of largest weight in the leading kind, and from halves how reliable it is.
-
-        ``fraction`` says what part of all samples the training ones are.
-        """
+        """Find the head of largest weight in the leading kind, and by halves its reliability."""
         heads, of_kind = self.heads_, self.members_
         members = [m for m in self.stack_.members if isinstance(m, AttentionHeads)]
         sources = [(m, spec) for m in members for spec in m.specs for _ in range(spec.n_kinds)]

@@ -1,7 +1,4 @@
-"""Trees on statistics of a sequence's tokens: for labels that the sequence as a whole decides.
-
-scikit-learn grows them; what is kept are plain arrays, which files can hold without pickle.
-"""
+"""Trees on statistics of a sequence's tokens: for labels that the sequence as a whole decides."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -24,7 +21,7 @@ from sparsetoken.sequences.passes import (
 )
 
 Forest = dict[str, Array]
-"""Trees as arrays: ``roots``, and for every node left, right, feature, threshold and value."""
+"""Trees of scikit-learn as arrays, which files can hold without pickle."""
 
 _TRIED = 0.1  # of the features, or their root if that is more, compete for a split, but
 _MOST_TRIED = 300  # at most, for the time that it takes
@@ -157,21 +154,16 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
 def _check(forest: Forest, n_features: int, n_classes: int) -> None:
     """Refuse arrays, from a file perhaps, that are no trees: a walk in them might never end."""
     n_nodes, inner = len(forest["left"]), np.flatnonzero(forest["left"] >= 0)
-    if forest["value"].shape != (n_nodes, n_classes):
-        raise ValueError("the forests differ in their classes, or in length")
     if any(forest[name].shape != (n_nodes,) for name in _PARTS[2:-1]):
         raise ValueError("the arrays of a forest differ in length")
-    if not np.isfinite(forest["value"]).all():
-        raise ValueError("a tree's leaves hold values that are not finite")
-    for side in ("left", "right"):
-        children = forest[side][inner]
-        if ((children <= inner) | (children >= n_nodes)).any():
-            raise ValueError("a tree's node must come before its children")
-    for name, numbers, end in (
-        ("feature", forest["feature"][inner], n_features),
-        ("node", forest["roots"], n_nodes),
-    ):
-        if ((numbers < 0) | (numbers >= end)).any():
+    if forest["value"].shape != (n_nodes, n_classes) or not np.isfinite(forest["value"]).all():
+        raise ValueError("the forests differ in their classes, or have leaves that are not finite")
+    children = np.stack([forest["left"][inner], forest["right"][inner]])
+    if ((children <= inner) | (children >= n_nodes)).any():
+        raise ValueError("a tree's node must come before its children")
+    numbers = ("feature", forest["feature"][inner], n_features), ("node", forest["roots"], n_nodes)
+    for name, values, end in numbers:
+        if ((values < 0) | (values >= end)).any():
             raise ValueError(f"a tree speaks of a {name} that does not exist")
 
 
