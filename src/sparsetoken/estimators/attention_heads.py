@@ -48,8 +48,7 @@ class HeadSpec(NamedTuple):
     shrinkage: float | None
     reg: float
     n_signal: int = 1
-    n_kinds: int = 1
-    """Kinds of signal, a direction each."""
+    n_kinds: int = 1  # kinds of signal, a direction each
 
 
 class Head(NamedTuple):
@@ -86,28 +85,19 @@ class AttentionHeads(Heads):
     """Heads for sequences in which a few tokens decide."""
 
     name: ClassVar[str] = "attention"
-    kind: ClassVar[str] = "attention"
-    """What ``heads_`` calls them."""
+    kind: ClassVar[str] = "attention"  # what ``heads_`` calls them
     pooled: ClassVar[bool] = False
     contiguous: bool = False
     tolerance: ClassVar[float] = 1e-5
-    more_steps: ClassVar[int] = 15
-    """Most steps on all samples, from heads of some of them."""
-    reg: float | None = None
-    """The ridge of sharp heads alone; by default there are sharp and soft ones."""
-    shrinkages: Shrinkages | None = None
-    """Coordinates to fit heads in; by default the tokens' own, and nearly whitened ones."""
-    steps: int = 40
-    """Most steps of L-BFGS; stopping early is part of the regularization."""
-    sums_evidence: bool = False
-    """Sum evidence for the positive class only, so that an extra token never lowers the score."""
-    reference_length: float = 1.0
-    """Tokens of a sequence whose sum counts as its mean."""
+    more_steps: ClassVar[int] = 15  # most steps on all samples, from heads of some of them
+    reg: float | None = None  # ridge of sharp heads alone; by default there are soft ones, too
+    shrinkages: Shrinkages | None = None  # coordinates to fit heads in
+    steps: int = 40  # most steps of L-BFGS; stopping early is part of the regularization
+    sums_evidence: bool = False  # an extra token never lowers the score
+    reference_length: float = 1.0  # tokens of a sequence whose sum counts as its mean
     specs: list[HeadSpec] = field(default_factory=list)
-    frequencies: Any = None
-    """(directions, C): how frequent each kind of signal is; None if heads know one only."""
-    aucs: list[float] = field(default_factory=list)
-    """AUC of each head on held-out samples; empty if there were none."""
+    frequencies: Any = None  # (directions, C), of kinds of signal; None: there is one
+    aucs: list[float] = field(default_factory=list)  # of held-out samples, if any
 
     def __post_init__(self) -> None:
         count = sum(spec.n_kinds for spec in self.specs)

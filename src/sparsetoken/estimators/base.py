@@ -176,13 +176,11 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         fpr : float, optional
-            With it, ``stream.alarm`` becomes True for this fraction of harmless sequences of
-            ``n_tokens`` tokens. The score is looked at up to 32 times, evenly spaced, or at least
-            twice a window, and not before there are as many tokens as in the shortest tenth of the
-            training sequences, or the window is full.
+            With it, ``stream.alarm`` becomes True for this fraction of harmless sequences. The
+            score is looked at up to 32 times, evenly spaced, or at least twice a window, once there
+            are as many tokens as in the shortest tenth of training sequences, or in the window.
         n_tokens : int, optional
-            The length of a whole sequence; needed with ``fpr``. A longer one is still looked at
-            and warns once that the rate is no longer held.
+            The length of a whole sequence; needed with ``fpr``. A longer one warns once.
         window : int, optional
             Score only the last ``window`` tokens, and keep only these in memory.
 

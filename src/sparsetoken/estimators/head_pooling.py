@@ -68,15 +68,11 @@ class EvidencePooling(HeadPooling):
     several kinds of signal: its score is a·log Σ exp(score/a) over them.
     """
 
-    temperatures: Floats
-    """(directions,): a; negative if tokens speak for the other class."""
-    n_signal: Indices
-    """(directions,): R; of a shorter sequence all tokens count."""
+    temperatures: Floats  # (directions,): a; negative if tokens speak for the other class
+    n_signal: Indices  # (directions,): R; of a shorter sequence all tokens count
     contiguous: bool = False
-    reference_length: float | None = None
-    """If given, sums instead of means, equal to these for so many tokens."""
-    heads: Indices | None = None
-    """(K,): the first direction of each head; by default each direction is a head."""
+    reference_length: float | None = None  # sums, equal to means for so many tokens
+    heads: Indices | None = None  # (K,): each head's first direction; None: each is a head
 
     def pool(self, u: Floats, offsets: Indices) -> Floats:
         """Return the log mean, times the temperature."""

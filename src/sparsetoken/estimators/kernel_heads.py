@@ -39,12 +39,9 @@ class KernelHeads(Heads):
 
     name: ClassVar[str] = "pooled"
     mean: Any = None
-    scale: Any = None
-    """(d,): what scales a token."""
-    landmarks: Any = None
-    """(M, d), scaled tokens."""
-    gammas: Any = None
-    """(K,), each four times the one before."""
+    scale: Any = None  # (d,): what scales a token
+    landmarks: Any = None  # (M, d), scaled tokens
+    gammas: Any = None  # (K,), each four times the one before
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""

@@ -87,10 +87,12 @@ class PositionHead(LinearHead):
 class LinearClassifier(SequenceClassifier):
     """A classifier of two classes whose fit ends with a readout of features."""
 
-    loss: Any
-    reg: Any
     coef_: Floats
     intercept_: float
+
+    def __init__(self, reg: float = 1e-2, loss: Any = "logistic") -> None:
+        self.reg = reg
+        self.loss = loss
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to sequences and their labels.
@@ -163,10 +165,6 @@ class PooledClassifier(LinearClassifier):
     0.8
     """
 
-    def __init__(self, reg: float = 1e-2, loss: Any = "logistic") -> None:
-        self.reg = reg
-        self.loss = loss
-
     def _fit(self, data: Data, sign: Floats, weights: Floats, loss: Loss, reg: float) -> None:
         features = data.per_sample(pooled_features)
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, weights)
@@ -189,10 +187,8 @@ class VectorizedClassifier(LinearClassifier):
         The readout w; ``coef_.reshape(L, d)`` has one row per token.
     n_tokens_ : int
         The length L of the sequences.
-    members_ : dict
-        One member of weight one, "position".
-    intercept_, classes_, n_features_in_, feature_names_in_, fingerprints_
-        As in :class:`PooledClassifier`.
+    intercept_, members_, classes_, n_features_in_, feature_names_in_, fingerprints_
+        As in :class:`PooledClassifier`; the member is "position".
 
     Examples
     --------
@@ -201,10 +197,6 @@ class VectorizedClassifier(LinearClassifier):
     >>> st.VectorizedClassifier().fit(X, y).coef_.shape
     (200,)
     """
-
-    def __init__(self, reg: float = 1e-2, loss: Any = "logistic") -> None:
-        self.reg = reg
-        self.loss = loss
 
     def _fit(self, data: Data, sign: Floats, weights: Floats, loss: Loss, reg: float) -> None:
         if not isinstance(data, MemoryData):
@@ -353,8 +345,7 @@ def two_gradient_steps(
 ) -> Floats:
     """Return the query after one step on (w, b) and one on q, from zero (docs/theory, section 3).
 
-    ``pooled`` holds the mean tokens. Samples without weight are left out. With ``center`` the
-    slopes of the second step have mean zero.
+    ``pooled`` holds the mean tokens. With ``center`` the slopes of the second step have mean zero.
     """
     weights = weights / weights.sum()
     residual = weights * loss.derivative(np.zeros(len(sign)), sign)

@@ -84,10 +84,8 @@ class Member:
     Fitted, it is numbers, strings, arrays, lists and dicts in public attributes: it can be saved.
     """
 
-    name: ClassVar[str]
-    """The name in ``members_``."""
-    prior: Any = None
-    """(K,): weights of the scores among each other before held-out samples tell; None: equal."""
+    name: ClassVar[str]  # the name in ``members_``
+    prior: Any = None  # (K,): weights of the scores before held-out samples tell; None: equal
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Learn, and return the scores (K, n, C) of the samples when they were held out."""
@@ -170,12 +168,9 @@ class TokenHeads(Member):
 class Heads(TokenHeads):
     """Heads with a direction and an intercept each, of all samples and without each fold."""
 
-    directions: Any = None
-    """(K, C, d)."""
-    intercepts: Any = None
-    """(K, C)."""
-    folds: list[Any] = field(default_factory=list)
-    """Directions and intercepts of the fits without each fold."""
+    directions: Any = None  # (K, C, d)
+    intercepts: Any = None  # (K, C)
+    folds: list[Any] = field(default_factory=list)  # the same without each fold
 
     def keep(self, directions: Floats, intercepts: Floats) -> None:
         """Keep the heads of the fit to all samples, and of those without each fold."""

@@ -33,18 +33,12 @@ class PosteriorHeads(AttentionHeads):
     """Heads for sequences of the model: the posterior mean of the direction, by iteration."""
 
     kind: ClassVar[str] = "posterior"
-    either_class: bool = True
-    """Whether the first of two classes may carry the signal, too."""
-    wanted_kinds: int | None = None
-    """How many kinds of signal there are; None to find out."""
-    prior: Any = None
-    """(K,): how likely the numbers of signal tokens and of kinds are, as training samples tell."""
-    strengths: Any = None
-    """(K,): the signal's strength with these numbers, for the first class."""
-    strength_errors: Any = None
-    """(K,): its standard error, from the fits without a fold."""
-    evidence: Any = None
-    """(K,): log-likelihood of the labels with these numbers."""
+    either_class: bool = True  # whether the first of two classes may carry the signal, too
+    wanted_kinds: int | None = None  # how many kinds of signal there are; None to find out
+    prior: Any = None  # (K,): how likely these numbers of signal tokens and kinds are
+    strengths: Any = None  # (K,): the signal's strength with these numbers, for the first class
+    strength_errors: Any = None  # (K,): its standard error, from the fits without a fold
+    evidence: Any = None  # (K,): log-likelihood of the labels with these numbers
     solved: list[tuple[int, int, Iteration, Columns]] = field(default_factory=list)
     """While fitting: head, class, and what was found on the way to the specs."""
 

@@ -39,28 +39,18 @@ _COPIED = 2**26  # numbers: of so many, the sequences that may carry the signal 
 class Columns:
     """What columns know after some iterations, an entry or a row each."""
 
-    group: Indices
-    """Which priors and weights of samples a column has."""
-    kind: Indices
-    """Which of its head's kinds of signal: a head is a run of columns, the first of kind 0."""
-    frequency: Floats
-    """How frequent the kind is; what a head's lack to one are kinds without a direction yet."""
+    group: Indices  # which priors and weights of samples a column has
+    kind: Indices  # which of its head's kinds of signal: a head is a run of columns
+    frequency: Floats  # of the kind; what a head lacks to one are kinds without a direction
     n_signal: Indices
-    vectors: Floats
-    """v, in white coordinates."""
-    strength: Floats
-    """θ², what the squared length of v would be without doubt."""
+    vectors: Floats  # v, in white coordinates
+    strength: Floats  # θ², what the squared length of v would be without doubt
     precision: Floats
-    occupied: Floats
-    """Fraction of the tokens that carry the signal."""
-    sharpness: Floats
-    """Inverse variance of the noise along v."""
-    rate: Floats
-    """Fraction of the sequences that carry the signal."""
-    evidence: Floats
-    """Log-likelihood of the labels, when it was last computed."""
-    likelihood: Floats
-    """Log-likelihood of the unlabelled sequences, over that of noise, when last computed."""
+    occupied: Floats  # fraction of the tokens that carry the signal
+    sharpness: Floats  # inverse variance of the noise along v
+    rate: Floats  # fraction of the sequences that carry the signal
+    evidence: Floats  # log-likelihood of the labels, when it was last computed
+    likelihood: Floats  # the same of unlabelled sequences, over that of noise
 
     @property
     def heads(self) -> Indices:

@@ -22,16 +22,13 @@ _ROUNDING = 1e-9  # of frequencies that sum to one
 class PosteriorSums(NamedTuple):
     """Sums over the tokens of s, the chance to carry the signal; blocks add up entry by entry."""
 
-    along: Floats
-    """Σ s·x, (d, K)."""
+    along: Floats  # Σ s·x, (d, K)
     total: Floats
     squares: Floats
     evidence: Floats
-    """Log-likelihood of the labels by the log-odds, and by their half, quarter, …; (4, heads)."""
-    noise: Floats
-    """Number of tokens without signal, and sums of ⟨z, w⟩ and ⟨z, w⟩² over them; (3, K)."""
-    unlabelled: Floats
-    """Number of unlabelled sequences with a signal, and the log-likelihood of all; (2, heads)."""
+    """(4, heads): log-likelihood of the labels by the odds, their root, its root, …"""
+    noise: Floats  # (3, K): tokens without signal, and sums of ⟨z, w⟩ and ⟨z, w⟩² over them
+    unlabelled: Floats  # (2, heads): how many carry the signal, and the log-likelihood
 
 
 def posterior_sums(

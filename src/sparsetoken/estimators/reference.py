@@ -22,17 +22,13 @@ class Reference:
     held them out are ``kept_folds``, or −1.
     """
 
-    scores: Any
-    """(n, C): scores of samples when they were held out; NaN for those that never were."""
-    classes: Any
-    """(n,)."""
-    tokens: Any
-    """As they were given; None in a model saved without them."""
+    scores: Any  # (n, C): scores of samples when they were held out; NaN for those that never were
+    classes: Any  # (n,)
+    tokens: Any  # as they were given; None in a model saved without them
     offsets: Any
     kept_classes: Any
     kept_folds: Any
-    lengths: Any
-    """(2,): the mean length of a sequence, and the length that a tenth of them stays below."""
+    lengths: Any  # (2,): mean length of a sequence, and the length that a tenth stays below
 
     def check(self, n_classes: int) -> None:
         """Refuse numbers, of a file perhaps, that do not go together."""

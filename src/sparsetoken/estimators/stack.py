@@ -33,14 +33,10 @@ class Stack:
     """
 
     members: list[Member]
-    weights: Any
-    """(K,), of sum one."""
-    scales: Any
-    """(K,): what calibrates each score."""
-    shift: Any
-    """(C,)."""
-    limits: Any
-    """(2, K): scores are clipped to these, as a rare token can score arbitrarily high."""
+    weights: Any  # (K,), of sum one
+    scales: Any  # (K,): what calibrates each score
+    shift: Any  # (C,)
+    limits: Any  # (2, K): scores are clipped to these, as a rare token can score arbitrarily high
     center: Any
 
     def parts(self) -> Iterator[tuple[Member, Floats, Floats]]:

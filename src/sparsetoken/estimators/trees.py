@@ -42,14 +42,10 @@ class Trees(Member):
     """
 
     name: ClassVar[str] = "statistics"
-    n_trees: int = 500
-    """In the forests of all folds together."""
-    unit: Any = None
-    """A power of two for each feature, which brings it into the range of single precision."""
-    levels: Any = None
-    """(levels, d), which tokens are counted beyond."""
-    forests: list[Forest] = field(default_factory=list)
-    """Two for each fold: on statistics, and on fractions."""
+    n_trees: int = 500  # in the forests of all folds together
+    unit: Any = None  # (d,): powers of two that bring features into the range of single precision
+    levels: Any = None  # (levels, d), which tokens are counted beyond
+    forests: list[Forest] = field(default_factory=list)  # two for each fold
 
     def __post_init__(self) -> None:
         for forest in self.forests:
