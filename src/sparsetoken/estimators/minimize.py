@@ -36,7 +36,7 @@ def minimize_many(
         current, along = point[which], direction[which]
         trial = current + length[which, np.newaxis] * along
         new_value, new_gradient = objective(trial, which)
-        slope = _dot(gradient[which], along)
+        slope = np.einsum("kp,kp->k", gradient[which], along)
         old = value[which]
         expected = _ARMIJO * length[which] * slope + _NOISE * np.abs(old)
         good = new_value <= old + expected  # false where not a number
@@ -71,7 +71,7 @@ class _CurvaturePairs:
 
     def add(self, which: Indices, steps: Floats, changes: Floats) -> None:
         """Remember a step of each objective in ``which``, if its curvature was positive."""
-        product = _dot(steps, changes)
+        product = np.einsum("kp,kp->k", steps, changes)
         size = np.linalg.norm(steps, axis=1) * np.linalg.norm(changes, axis=1)
         curved = product > 1e-8 * size
         which = which[curved]
@@ -84,10 +84,6 @@ class _CurvaturePairs:
         directions = -gradients
         _two_loops(directions, which, self.steps, self.changes, self.inverse, self.latest)
         return directions
-
-
-def _dot(first: Floats, second: Floats) -> Floats:
-    return np.einsum("kp,kp->k", first, second)
 
 
 @njit(nogil=True)

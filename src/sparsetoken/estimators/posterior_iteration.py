@@ -113,11 +113,24 @@ class Iteration:
             self.carriers = self.data.take(self.rows)
 
     def solve(self) -> Columns:
-        """Return a column for each group, of one signal token."""
-        columns = self._begin()
+        """Return a column of one signal token for each group: the best of several starts."""
+        n_groups = self.weights.shape[1]
+        starts, groups = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
+        count = min(_STARTS, _NUMBERS // self.training.data.size)
+        if count > 0:
+            longest = self.longest_tokens()
+            order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
+            for number in range(n_groups):
+                usable = self.is_usable(number)[order]
+                starts.append(longest[order[usable][:count]])
+                groups.append(np.full(len(starts[-1]), number))
+        columns = self.started(np.concatenate(starts), np.concatenate(groups))
         for steps, count in _ROUNDS:
             self.run(columns, steps)
-            columns = columns.take(_best(columns, count))
+            order = np.lexsort((-columns.evidence, columns.group))
+            group = columns.group[order]
+            rank = np.arange(len(order)) - np.searchsorted(group, group)
+            columns = columns.take(order[rank < count])
         self.run(columns, LAST)
         return columns
 
@@ -184,20 +197,6 @@ class Iteration:
         """Return which of the carriers have a label, and a weight in a group."""
         return (self.priors * self.weights[:, group])[self.rows] > 0
 
-    def _begin(self) -> Columns:
-        """Return columns that know nothing, and some that start from the longest tokens."""
-        n_groups = self.weights.shape[1]
-        starts, group = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
-        count = min(_STARTS, _NUMBERS // self.training.data.size)
-        if count > 0:
-            longest = self.longest_tokens()
-            order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
-            for number in range(n_groups):
-                usable = self.is_usable(number)[order]
-                starts.append(longest[order[usable][:count]])
-                group.append(np.full(len(starts[-1]), number))
-        return self.started(np.concatenate(starts), np.concatenate(group))
-
     def _step(self, columns: Columns) -> Floats:
         """Make one step, and return by what part of its length each vector moved."""
         rows = self.priors[self.rows], self.weights[self.rows]
@@ -229,13 +228,6 @@ class Iteration:
         beliefs = np.stack([*odds, columns.rate, columns.frequency])
         kind = columns.heads, columns.n_signal, columns.group, self.contiguous, judge
         return PosteriorSums(*data.total(posterior_sums, rows, *scores, beliefs, *kind))
-
-
-def _best(columns: Columns, count: int) -> Indices:
-    """Return the columns with the most evidence, so many of each group, group by group."""
-    order = np.lexsort((-columns.evidence, columns.group))
-    rank = np.arange(len(order)) - np.searchsorted(columns.group[order], columns.group[order])
-    return order[rank < count]
 
 
 def noise_shrinkage(training: TrainingSamples) -> float:

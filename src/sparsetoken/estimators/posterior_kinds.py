@@ -63,7 +63,12 @@ def fit_kinds(iteration: Iteration, single: Columns, n_kinds: int) -> Columns:
 
 def _find_kinds(iteration: Iteration, single: Columns, most: int) -> Columns:
     """Return a head of at most so many kinds for the first group of samples."""
-    tokens = _candidates(iteration, single)
+    # Each sequence's longest token, and the one that speaks most for the mean of all kinds.
+    longest, (direction, _) = iteration.longest_tokens(), iteration.in_data(single.take([0]))
+    best = iteration.carriers.per_sample(largest_tokens, direction.T)[:, 0]
+    orders = (np.argsort(-v, kind="stable") for v in ((longest**2).sum(axis=1), best[:, 0]))
+    whites = longest, iteration.white(best[:, 1:])
+    tokens = [(white[order], order) for white, order in zip(whites, orders, strict=True)]
     usable = iteration.is_usable(0)
     others = copy(iteration)  # in which explained sequences have no say
     head = single.take(slice(0))
@@ -94,7 +99,15 @@ def _in_all_groups(iteration: Iteration, first: Columns) -> Columns:
     if n_groups == 1:
         return first
     groups = np.repeat(np.arange(1, n_groups), n_kinds)
-    others = _start(iteration, _seeds(iteration, first), groups)
+    # The tokens that speak most for each kind, among the positives of each other group.
+    directions, _ = iteration.in_data(first)
+    best = iteration.carriers.per_sample(largest_tokens, directions.T)
+    seeds = []
+    for group in range(1, n_groups):
+        usable = np.flatnonzero(iteration.is_usable(group))
+        largest = usable[best[usable, :, 0].argmax(axis=0)]
+        seeds.append(best[largest, np.arange(n_kinds), 1:])
+    others = _start(iteration, iteration.white(np.concatenate(seeds)), groups)
     others = _together(others, np.arange(len(groups)), n_kinds)
     iteration.run(others, LAST)
     return first.followed_by(others)
@@ -198,28 +211,3 @@ def _odds(iteration: Iteration, heads: Columns, data: Data) -> Floats:
     scorer = partial(linear_scores, directions[:, np.newaxis], offsets[:, np.newaxis])
     pooling = EvidencePooling(np.ones(len(offsets)), heads.n_signal, heads=heads.heads)
     return data.per_sample(pooled_scores, scorer, pooling)[:, :, 0]
-
-
-def _candidates(iteration: Iteration, single: Columns) -> list[tuple[Floats, Indices]]:
-    """Return tokens to start from, the most promising first, and which carriers they are of.
-
-    They are each sequence's longest, and the one that speaks most for the mean of all kinds.
-    """
-    longest = iteration.longest_tokens()
-    directions, _ = iteration.in_data(single.take(single.group == 0))
-    best = iteration.carriers.per_sample(largest_tokens, directions.T)[:, 0]
-    white = iteration.white(best[:, 1:])
-    orders = (np.argsort(-v, kind="stable") for v in ((longest**2).sum(axis=1), best[:, 0]))
-    return [(one[order], order) for one, order in zip((longest, white), orders, strict=True)]
-
-
-def _seeds(iteration: Iteration, head: Columns) -> Floats:
-    """Return the token that speaks most for each kind, among the positives of each other group."""
-    directions, _ = iteration.in_data(head)
-    best = iteration.carriers.per_sample(largest_tokens, directions.T)
-    seeds = []
-    for group in range(1, iteration.weights.shape[1]):
-        usable = np.flatnonzero(iteration.is_usable(group))
-        largest = usable[best[usable, :, 0].argmax(axis=0)]
-        seeds.append(best[largest, np.arange(len(directions)), 1:])
-    return iteration.white(np.concatenate(seeds))

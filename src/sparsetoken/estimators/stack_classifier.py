@@ -1,13 +1,12 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import compute_class_weight
 
-from sparsetoken._types import Bools, Floats, Indices
+from sparsetoken._types import Floats, Indices
 from sparsetoken.estimators.attention_heads import AttentionHeads, Head
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import (
@@ -24,6 +23,7 @@ from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import likely_kinds
 from sparsetoken.estimators.reference import remember
 from sparsetoken.estimators.stack import Stack, fit_stack
+from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.threads import one_blas_thread
@@ -76,7 +76,11 @@ class StackClassifier(SequenceClassifier):
             data, index, weights = self._check_fit(X, y, sample_weight)
             groups = check_groups(align_labels(X, groups, "groups"), len(data))
             labelled, unlabelled = np.flatnonzero(index >= 0), None
-            weights = np.where(self._far_out(data, index), 0.0, weights)
+            far, words = tokens_far_out(data, getattr(self, "feature_names_in_", None))
+            if far.any() and not np.setdiff1d(index, index[~far]).size:  # of no class all are
+                words = f"{words}; fit leaves out {int(far.sum())} such of {len(data)}"
+                warn_caller(f"{words}: mend or clip these values if they should count", UserWarning)
+                weights = np.where(far, 0.0, weights)
             if len(labelled) < len(data):
                 if not isinstance(data, MemoryData):
                     raise ValueError("X must fit into memory if y holds -1 for unlabelled ones")
@@ -93,19 +97,6 @@ class StackClassifier(SequenceClassifier):
         self.n_passes_ = data.passes.count
         return self
 
-    def _far_out(self, data: Data, index: Indices) -> Bools:
-        """Return which sequences to leave out, with a warning; none if a class would have none."""
-        far, words = tokens_far_out(data, getattr(self, "feature_names_in_", None))
-        if not far.any() or np.setdiff1d(index, index[~far]).size:
-            return np.zeros(len(data), dtype=bool)
-        warnings.warn(
-            f"{words}; fit leaves out {int(far.sum())} such of {len(data)}: mend or clip these "
-            "values if they should count",
-            UserWarning,
-            stacklevel=3,
-        )
-        return far
-
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, calibrated on samples held out from ``fit``."""
         score = self.decision_function(X)
@@ -120,9 +111,7 @@ class StackClassifier(SequenceClassifier):
 
     @property
     def heads_(self) -> list[Head]:
-        """The heads of attention and pooling; ``query_``, ``coef_``, ``intercept_`` are those of
-        the one with the largest weight.
-        """  # noqa: D205
+        """The heads of attention and pooling, with their weights."""
         return [
             head
             for member, weights, scales in self.stack_.parts()
