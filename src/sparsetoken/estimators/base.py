@@ -51,8 +51,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : as in ``fit``
             The sequences.
         window : int, optional
-            Cut each sequence into windows of at most this many tokens, and return the largest score
-            of its windows: for sequences much longer than those of ``fit``.
+            Return the largest score over windows of at most this many tokens: for sequences much
+            longer than those of ``fit``.
 
         Returns
         -------

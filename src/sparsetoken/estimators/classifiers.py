@@ -42,8 +42,8 @@ class SparseTokenClassifier(StackClassifier):
         Pooling and trees have no part then. Scores grow with the number of tokens: trained on 6, it
         may call half of the negatives of 200 tokens positive; use ``threshold(fpr, n_tokens)``.
     contiguous : bool, default=False
-        Whether tokens that decide come as neighbors: an event in time, adjacent patches. The
-        posterior heads then look at windows.
+        Whether tokens that decide are neighbors, as in ``SparseTokenProblem(contiguous=True)``: an
+        event in time, adjacent patches. The posterior heads then look at windows.
     refine_steps : int, default=40
         Most steps of L-BFGS for the attention heads.
     n_trees : int, default=500
@@ -61,10 +61,8 @@ class SparseTokenClassifier(StackClassifier):
         number of tokens and on mean, extremes, deviation and histogram of each feature).
     n_kinds_ : int
         How many kinds of signal the posterior heads find, as in :class:`BayesAttentionClassifier`.
-    heads_, query_, coef_, intercept_, query_reliability_, chosen_, half_auc_, stack_, reference_
-        As in :class:`AttentionClassifier`; the heads are those of attention and of the mean token.
-    n_passes_, token_mean_, token_scale_, classes_, n_features_in_, feature_names_in_, fingerprints_
-        As in :class:`AttentionClassifier`.
+    heads_, query_, ...
+        All others are as in :class:`AttentionClassifier`.
 
     Examples
     --------
@@ -124,10 +122,9 @@ class AttentionClassifier(StackClassifier):
         0.01 for sharp heads, 0.003 and 0.0003 for soft ones.
     shrinkage : float, None or "auto", default="auto"
         How far the tokens' correlations are drawn to zero before whitening: 1 only scales each
-        feature, None scales all alike. By default there are heads with None and heads with 0.3,
-        and pooled ones with 1 as well; None and 1 for tokens of more than 1000 features. Giving
-        either ``reg`` or ``shrinkage`` leaves out the posterior heads, giving both also the pooled
-        ones.
+        feature, None scales all alike. By default there are heads with None and with 0.3, pooled
+        ones with 1 as well; None and 1 for more than 1000 features. Giving either ``reg`` or
+        ``shrinkage`` leaves out the posterior heads, giving both also the pooled ones.
     refine_steps : int, default=40
         Most steps of L-BFGS; stopping early is part of the regularization.
     class_weight, cv, random_state, n_jobs
@@ -163,8 +160,7 @@ class AttentionClassifier(StackClassifier):
     Notes
     -----
     Of large data the weights of the heads are found on a random part: at least 2000 sequences, if
-    2²⁵ numbers hold them. The heads are then refined on all data. With a Dask array that part is
-    all that comes to the client; refinement is a sum over its chunks.
+    2²⁵ numbers hold them. Then all data refine the heads, a Dask array on its workers.
 
     Examples
     --------
@@ -213,11 +209,8 @@ class BayesAttentionClassifier(StackClassifier):
     n_kinds : int or "auto", default="auto"
         How many kinds of signal there are, each with a direction of its own; a positive sequence
         carries one of them. By default held-out labels decide, up to five.
-    contiguous : bool, default=False
-        Whether the tokens that carry the signal are neighbors, as in
-        ``SparseTokenProblem(contiguous=True)``: an event in time, adjacent patches.
-    class_weight, cv, random_state, n_jobs
-        As in :class:`SparseTokenClassifier`; the folds calibrate the odds.
+    contiguous, class_weight, cv, random_state, n_jobs
+        As in :class:`SparseTokenClassifier`.
 
     Attributes
     ----------
@@ -225,10 +218,8 @@ class BayesAttentionClassifier(StackClassifier):
         How well the model describes these data, and where it fails. Print it.
     n_kinds_ : int
         The number of kinds of signal that explains the labels best.
-    heads_, members_, query_, coef_, intercept_, query_reliability_, chosen_, half_auc_, stack_
-        As in :class:`AttentionClassifier`.
-    reference_, n_passes_, token_mean_, token_scale_, classes_, n_features_in_, feature_names_in_
-        As in :class:`AttentionClassifier`.
+    heads_, query_, ...
+        All others are as in :class:`AttentionClassifier`.
 
     Notes
     -----

@@ -1,6 +1,5 @@
 """What people pass to a classifier, checked: sequences, names of features, labels, weights."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ from sklearn.utils import check_array
 
 from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import shown
+from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.chunks import chunks_of_array, is_dask
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.forms import check_frame
@@ -60,12 +60,8 @@ def _check_names(classifier: Any, names: Any, *, reset: bool) -> Indices | None:
     if fitted is None or names is None:
         if (fitted is None) != (names is None):
             has, out = ("has", "out") if fitted is None else ("does not have valid", "")
-            warnings.warn(
-                f"X {has} feature names, but {type(classifier).__name__} was fitted with{out} "
-                "feature names",
-                UserWarning,
-                stacklevel=5,
-            )
+            fitted_with = f"{type(classifier).__name__} was fitted with{out} feature names"
+            warn_caller(f"X {has} feature names, but {fitted_with}", UserWarning)
         return None
     unseen, missing = (sorted(set(a) - set(b)) for a, b in ((names, fitted), (fitted, names)))
     if unseen or missing or len(names) != len(fitted):

@@ -1,7 +1,4 @@
-"""Classifiers with one linear readout: of the mean token, of all tokens, of what a query sees.
-
-The last is the published protocol: two gradient steps for the query, then a full readout.
-"""
+"""Classifiers with one linear readout: of the mean token, of all tokens, of what a query sees."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -115,9 +112,8 @@ class LinearClassifier(SequenceClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the two classes, in the order of ``classes_``.
 
-        With logistic loss that of ``classes_[1]`` is 1/(1 + e^−score). With any other loss it is
-        (1 + score)/2 cut to [0, 1]: what the square loss estimates. For the hinge loss it only
-        orders the samples; to calibrate it use scikit-learn's ``CalibratedClassifierCV``.
+        That of ``classes_[1]`` is 1/(1 + e^−score) with logistic loss, else (1 + score)/2 cut to
+        [0, 1]: what the square loss estimates. For the hinge loss it only orders the samples.
         """
         positive = get_loss(self.loss).probability(self.decision_function(X))
         return np.stack([1.0 - positive, positive], axis=1)
@@ -237,17 +233,15 @@ class TwoStepAttentionClassifier(LinearClassifier):
     random_state : int, Generator, RandomState or None, default=None
         Decides the split.
     center : bool, default=False
-        Whether the second step subtracts the mean slope of the samples from each one's: for
-        sequences about as long as the square root of the number of samples, or longer. The
-        published step does not.
+        Whether the second step subtracts the mean slope of the samples, which the published one
+        does not: for sequences about as long as the root of the number of samples, or longer.
 
     Attributes
     ----------
     query_ : ndarray of shape (d,)
         The query q after the second step.
     query_reliability_ : float
-        Estimated size of the cosine between the query and the one that unlimited data would give,
-        from the agreement of queries learned on two halves of the samples.
+        Estimated cosine between the query and the one that unlimited data would give.
     query_samples_ : ndarray of int
         The samples of the two steps, in increasing order; the readout saw the others.
     train_loss_ : float

@@ -1,8 +1,4 @@
-"""Probes as plain tensors, for software that knows nothing of us: a file, or a torch module.
-
-Every head is a query and a readout for tokens in standard coordinates. One formula, which the file
-spells out in its header, scores by all of them; ``to_torch`` has the same tensors as buffers.
-"""
+"""Probes as plain tensors, for software that knows nothing of us: a file, or a torch module."""
 
 import json
 import os

@@ -136,8 +136,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
-        The file. One that is damaged, of another format or of another version raises ValueError;
-        nothing in the file is ever executed.
+        The file. One that is damaged or of another version raises ValueError; no code of it runs.
     """
     header, arrays = _read(path)
     try:

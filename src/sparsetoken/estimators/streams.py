@@ -1,21 +1,20 @@
 """Scores of sequences whose tokens come one by one, with alarms."""
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Indices
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.stack import Stack
+from sparsetoken.sequences.checks import warn_caller
 
 
 class _Window:
     """Summary of the last tokens, by two stacks: three joins a token on average, no differences.
 
-    Each of the older tokens is kept as the summary from itself to the newest of the older: the
-    oldest leaves by being dropped. When none is left, the newer tokens become the older.
+    Each older token is kept as the summary from itself to the newest of the older. When none is
+    left, the newer tokens become the older.
     """
 
     def __init__(self, size: int, join: Callable[[Any, Any], Any]) -> None:
@@ -53,20 +52,13 @@ class ScoreStream:
     n_tokens : int
         How many tokens there were.
     alarm : bool
-        Whether the score was above ``threshold`` at any of the ``checks`` so far; always False
-        without ``fpr``.
-    threshold : Estimate or None
-        What the score is compared with.
-    checks : ndarray of int
-        The numbers of tokens after which it is compared; empty without ``fpr``.
+        Whether the score was above ``threshold`` at any of the ``checks`` so far.
+    threshold, checks : Estimate or None, ndarray of int
+        What the score is compared with, and the numbers of tokens after which it is.
     """
 
     def __init__(
-        self,
-        stack: Stack,
-        window: int | None,
-        threshold: Estimate | None = None,
-        checks: Sequence[int] | Indices = (),
+        self, stack: Stack, window: int | None, threshold: Estimate | None = None, checks: Any = ()
     ) -> None:
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
         self._stack, self._n_features = stack.without_zero_weights(), len(stack.center)
@@ -115,12 +107,11 @@ class ScoreStream:
             return self.n_tokens in self.checks
         if not self._warned:
             self._warned = True
-            warnings.warn(
+            warn_caller(
                 f"this stream has more than the {last} tokens that it was made for: it is still "
                 "looked at, but a harmless one raises an alarm more often than fpr; ask for "
                 "stream(fpr=..., n_tokens=...) with the length of the longest sequence",
                 UserWarning,
-                stacklevel=3,
             )
         step = int(self.checks[-1] - self.checks[-2]) if len(self.checks) > 1 else last
         return (self.n_tokens - last) % step == 0
