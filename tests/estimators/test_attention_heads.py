@@ -80,7 +80,7 @@ def test_a_head_is_the_bayes_rule_of_the_model():
 def test_heads_that_compiled_loops_could_not_score_are_refused(specs):
     """From a file that was altered, for instance."""
     with pytest.raises(ValueError, match="head"):
-        AttentionHeads(directions=np.ones((1, 1, 3)), intercepts=np.ones((1, 1)), specs=specs)
+        AttentionHeads(directions=np.ones((1, 1, 1, 3)), intercepts=np.ones((1, 1, 1)), specs=specs)
 
 
 def test_refinement_reaches_its_minimum():

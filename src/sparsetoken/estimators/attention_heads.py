@@ -101,8 +101,8 @@ class AttentionHeads(Heads):
 
     def __post_init__(self) -> None:
         count = sum(spec.n_kinds for spec in self.specs)
-        if self.directions is not None and count != len(self.directions):
-            raise ValueError(f"heads of {count} directions, and {len(self.directions)} of them")
+        if self.directions is not None and count != self.directions.shape[1]:
+            raise ValueError(f"heads of {count} directions, and {self.directions.shape[1]} of them")
         if any(
             min(spec.n_signal, spec.n_kinds) < 1 or not abs(spec.temperature) > 0
             for spec in self.specs
@@ -113,7 +113,8 @@ class AttentionHeads(Heads):
         """Fit all heads to all samples and without each fold, all of them together."""
         self.reference_length = float(np.median(training.data.lengths))
         self.specs = self._choose_specs(training)
-        self.keep(*self._fit_columns(training, training.fit_weights))
+        fits = self._fit_columns(training, training.fit_weights)
+        self.directions, self.intercepts = fits
         held_out = np.full((len(self.specs), *training.signs.shape), np.nan)
         for number, fold in enumerate(training.folds):
             unseen = self.without_fold(number).scores(training.data.take(fold.held_out))
@@ -130,15 +131,14 @@ class AttentionHeads(Heads):
 
         Return standard directions (2, kinds times classes, d), and the AUC of the other halves.
         """
-        alone = replace(self, specs=[spec], directions=None, intercepts=None, folds=[])
-        directions, intercepts = alone._fit_columns(training, halves)
+        alone = replace(self, specs=[spec], directions=None, intercepts=None)
+        alone.directions, alone.intercepts = alone._fit_columns(training, halves)
         aucs = []
         for half, weights in enumerate(halves.T):
             other = np.flatnonzero((weights == 0) & (training.weights > 0))
-            fitted = alone.at(directions[half], intercepts[half])
-            scores = fitted.scores(training.data.take(other))[:, 0]
+            scores = alone.of_fit(half).scores(training.data.take(other))[:, 0]
             aucs.append(mean_auc(scores, training.signs[other]))
-        flat = directions.reshape(-1, directions.shape[-1])
+        flat = alone.directions.reshape(-1, training.data.dim)
         standard = training.standard.to_standard(flat, spec.shrinkage)
         return standard.reshape(2, -1, flat.shape[1]), float(np.mean(aucs))
 
@@ -146,19 +146,20 @@ class AttentionHeads(Heads):
         """Take steps on all samples, from the heads of some of them."""
         weights = training.weights[:, np.newaxis]
         objective = HeadObjective(training, self.specs, weights, self.pooled)
-        start, steps = (self.directions, self.intercepts), min(self.steps, self.more_steps)
-        (self.directions,), (self.intercepts,) = objective.minimize(steps, self.tolerance, start)
+        start, steps = (self.directions[0], self.intercepts[0]), min(self.steps, self.more_steps)
+        fits = objective.minimize(steps, self.tolerance, start)
+        self.directions[:1], self.intercepts[:1] = fits
 
     def scorer(self, column: int | None = None) -> Scorer:
         """Return what scores tokens: the intercept is divided among the R tokens of a choice."""
         classes = slice(None) if column is None else [column]
-        offsets = self.intercepts[:, classes] / self.n_signal[:, np.newaxis]
-        return partial(linear_scores, self.directions[:, classes], offsets)
+        offsets = self.intercepts[0][:, classes] / self.n_signal[:, np.newaxis]
+        return partial(linear_scores, self.directions[0][:, classes], offsets)
 
     def pooling(self) -> HeadPooling:
         """Return the log mean over tokens, or over choices of several."""
         length = self.reference_length if self.sums_evidence else None
-        joined = self.first_directions if len(self.specs) < len(self.directions) else None
+        joined = self.first_directions if len(self.specs) < self.n_kinds.sum() else None
         numbers = self.temperatures, self.n_signal
         return EvidencePooling(*numbers, self.contiguous, length, joined)
 
@@ -173,17 +174,15 @@ class AttentionHeads(Heads):
         """Return the heads as users see them: with their weights, scaled, and shifted alike."""
         classes: Any = 0 if len(shift) == 1 else slice(None)  # two classes have one score
         heads = []
-        parts = (
-            np.ones(len(self.directions)) if self.frequencies is None else self.frequencies[:, 0]
-        )
         for row, k in enumerate(np.repeat(np.arange(len(weights)), self.n_kinds)):
             about = self.describe()[k]
-            query = self.directions[row] * (0.0 if self.pooled else 1.0) / about["temperature"]
-            coef, intercept = (a[row] * scales[k] for a in (self.directions, self.intercepts))
+            frequency = 1.0 if self.frequencies is None else self.frequencies[row, 0]
+            query = self.directions[0, row] * (0.0 if self.pooled else 1.0) / about["temperature"]
+            coef, intercept = (a[0, row] * scales[k] for a in (self.directions, self.intercepts))
             about |= {"temperature": float(about["temperature"] * scales[k])}
             about |= {"query": query[classes], "coef": coef[classes]}
             about |= {"intercept": (intercept + shift)[classes]}
-            heads.append(Head(**about, weight=float(weights[k] * parts[row])))
+            heads.append(Head(**about, weight=float(weights[k] * frequency)))
         return heads
 
     @property

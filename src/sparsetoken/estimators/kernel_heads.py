@@ -35,7 +35,7 @@ KernelMap = tuple[Floats, Floats, Floats, Floats]
 
 @dataclass(kw_only=True)
 class KernelHeads(Heads):
-    """Heads whose directions are the coefficients of the landmarks, (K, C, M)."""
+    """Heads whose directions are the coefficients of the landmarks, (fits, K, C, M)."""
 
     name: ClassVar[str] = "pooled"
     mean: Any = None
@@ -67,14 +67,14 @@ class KernelHeads(Heads):
             directions, intercepts = objective.minimize(_STEPS, _TOLERANCE)
             fits.append((directions @ root, intercepts))
         coefs, intercepts = (np.concatenate(parts, axis=1) for parts in zip(*fits, strict=True))
-        self.keep(coefs, intercepts)
+        self.directions, self.intercepts = coefs, intercepts
         scores = np.einsum("nkm,fkcm->fknc", means, coefs) + intercepts[:, :, np.newaxis]
         return training.held_out(scores)
 
     def scorer(self, column: int | None = None) -> Scorer:
         """Return f and the intercept."""
         classes = slice(None) if column is None else [column]
-        coefs, intercepts = self.directions[:, classes], self.intercepts[:, classes]
+        coefs, intercepts = self.directions[0][:, classes], self.intercepts[0][:, classes]
         kernel_map = self.mean, self.scale, self.landmarks, self.gammas
         return partial(_kernel_scores, coefs, intercepts, kernel_map)
 

@@ -4,7 +4,7 @@ A member learns one or several scores of a sequence, and says what they are when
 out. All else has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -168,19 +168,14 @@ class TokenHeads(Member):
 class Heads(TokenHeads):
     """Heads with a direction and an intercept each, of all samples and without each fold."""
 
-    directions: Any = None  # (K, C, d)
-    intercepts: Any = None  # (K, C)
-    folds: list[Any] = field(default_factory=list)  # the same without each fold
-
-    def keep(self, directions: Floats, intercepts: Floats) -> None:
-        """Keep the heads of the fit to all samples, and of those without each fold."""
-        heads = [list(pair) for pair in zip(directions, intercepts, strict=True)]
-        (self.directions, self.intercepts), self.folds = heads[0], heads[1:]
+    directions: Any = None  # (fits, K, C, d): of all samples, and without each fold
+    intercepts: Any = None  # (fits, K, C)
 
     def without_fold(self, fold: int) -> Self:
         """Return the heads that were fitted without a fold."""
-        return self.at(*self.folds[fold])
+        return self.of_fit(fold + 1)
 
-    def at(self, directions: Floats, intercepts: Floats) -> Self:
-        """Return the same kinds of heads with other directions and intercepts."""
-        return replace(self, directions=directions, intercepts=intercepts, folds=[])
+    def of_fit(self, number: int) -> Self:
+        """Return the heads of one of the fits."""
+        fitted = self.directions[number][np.newaxis], self.intercepts[number][np.newaxis]
+        return replace(self, directions=fitted[0], intercepts=fitted[1])

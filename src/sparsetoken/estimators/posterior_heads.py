@@ -63,15 +63,15 @@ class PosteriorHeads(AttentionHeads):
             rows = np.flatnonzero(self.temperatures == sign)
             for c, labels in enumerate(training.signs.T):
                 iteration = Iteration(training, weights, sign * labels > 0, self.contiguous)
-                vectors = sign * self.directions[rows, c]
+                vectors = sign * self.directions[0, rows, c]
                 start = training.standard.to_standard(vectors, shrinkage)
                 columns = iteration.at(start, np.zeros(len(rows), dtype=int))
                 columns.n_signal, columns.kind = self.n_signal[rows], kind[rows]
                 columns.frequency = self.frequencies[rows, c]
                 iteration.run(columns, MORE)
                 vectors, offsets = iteration.in_data(columns)
-                self.directions[rows, c] = sign * vectors
-                self.intercepts[rows, c] = sign * offsets * columns.n_signal
+                self.directions[0, rows, c] = sign * vectors
+                self.intercepts[0, rows, c] = sign * offsets * columns.n_signal
 
     def kinds(self, sequences: Sequences, column: int) -> Indices | None:
         """Return each sequence's likeliest kind, by the most likely head."""

@@ -231,11 +231,12 @@ def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:
             "exported: fit a classifier without them"
         )
     temperatures = member.temperatures
-    queries = member.directions / temperatures[:, np.newaxis, np.newaxis]
+    readouts = member.directions[0]
+    queries = readouts / temperatures[:, np.newaxis, np.newaxis]
     if member.pooled:
         queries, temperatures = np.zeros_like(queries), np.zeros_like(temperatures)
     n_signal, n_kinds = (n.astype(np.float64) for n in (member.n_signal, member.n_kinds))
-    return queries, member.directions, temperatures, n_signal, member.intercepts, n_kinds
+    return queries, readouts, temperatures, n_signal, member.intercepts[0], n_kinds
 
 
 def _metadata(classifier: Any) -> dict[str, str]:

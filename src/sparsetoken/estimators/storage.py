@@ -33,13 +33,13 @@ _RELEASE = sys.modules["sparsetoken"].__version__  # the parent is there, instal
 _HEADER = "header"
 
 Arrays = dict[str, Array]
-Shapes = dict[str, Any]
+Shapes = dict[str, str]
 """The shape of each array: a letter for the size of an axis. d features, c classes and C scores are
 those of the classifier, v is features times tokens; any other letter is the same number throughout
-a record. A tuple is for tuples in a list."""
+a record."""
 
 _LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_")
-_HEADS: Shapes = {"directions": "KCd", "intercepts": "KC", "folds": ("KCd", "KC")}
+_HEADS: Shapes = {"directions": "FKCd", "intercepts": "FKC"}
 
 _STACKED: Shapes = {"classes_": "c", "token_scale_": "d"}
 _STACK: Shapes = {"weights": "K", "scales": "K", "limits": "2K", "shift": "C", "center": "d"}
@@ -57,14 +57,14 @@ RECORDS: dict[str, tuple[str, Shapes]] = {
     "HeadSpec": ("attention_heads", {}),
     "KernelHeads": (
         "kernel_heads",
-        {"directions": "KCM", "intercepts": "KC", "folds": ("KCM", "KC")}
+        {"directions": "FKCM", "intercepts": "FKC"}
         | {"gammas": "K", "mean": "d", "scale": "d", "landmarks": "Md"},
     ),
     "ModelFit": ("model_fit", {}),
     "PooledHeads": ("attention_heads", _HEADS),
     "PosteriorHeads": (
         "posterior_heads",
-        {"directions": "rCd", "intercepts": "rC", "folds": ("rCd", "rC"), "frequencies": "rC"}
+        {"directions": "FrCd", "intercepts": "FrC", "frequencies": "rC"}
         | dict.fromkeys(("prior", "strengths", "strength_errors", "evidence"), "K"),
     ),
     "Reference": (
@@ -296,21 +296,14 @@ def _decode_classifier(content: dict[str, Any], arrays: Arrays) -> Any:
 def check_shapes(record: Any, shapes: Shapes, sizes: dict[str, int]) -> None:
     """Refuse arrays whose shapes do not go together: compiled loops would leave them."""
     sizes = dict(sizes)
-    for name, shape in shapes.items():
-        value = getattr(record, name)
-        if value is None and name == "tokens":  # saved without them
+    for name, letters in shapes.items():
+        array = getattr(record, name)
+        if array is None and name == "tokens":  # saved without them
             continue
-        single = isinstance(shape, str)
-        pairs = (
-            [(value, shape)]
-            if single
-            else [pair for item in value for pair in zip(item, shape, strict=True)]
+        wanted = tuple(
+            int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
+            for letter, size in zip(letters, array.shape, strict=False)
         )
-        for array, letters in pairs:
-            wanted = tuple(
-                int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
-                for letter, size in zip(letters, array.shape, strict=False)
-            )
-            numeric = name == "classes_" or array.dtype.kind in "fiu"
-            if len(array.shape) != len(letters) or wanted != array.shape or not numeric:
-                raise ValueError(f"its {name} has shape {array.shape}, not {wanted}")
+        numeric = name == "classes_" or array.dtype.kind in "fiu"
+        if len(array.shape) != len(letters) or wanted != array.shape or not numeric:
+            raise ValueError(f"its {name} has shape {array.shape}, not {wanted}")
