@@ -223,11 +223,11 @@ class Iteration:
     ) -> PosteriorSums:
         standard = self.training.standard
         vectors, centers = standard.to_data(columns.vectors, self.shrinkage)
-        scores = standard.mean, standard.scale, np.ascontiguousarray(vectors.T), centers
+        geometry = standard.mean, standard.scale, np.ascontiguousarray(vectors.T), centers
         odds = columns.offsets, columns.sharpness, columns.precision
         beliefs = np.stack([*odds, columns.rate, columns.frequency])
         kind = columns.heads, columns.n_signal, columns.group, self.contiguous, judge
-        return PosteriorSums(*data.total(posterior_sums, rows, *scores, beliefs, *kind))
+        return PosteriorSums(*data.total(posterior_sums, rows, geometry, (beliefs, kind)))
 
 
 def noise_shrinkage(training: TrainingSamples) -> float:

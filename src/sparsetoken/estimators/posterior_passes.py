@@ -32,34 +32,25 @@ class PosteriorSums(NamedTuple):
 
 
 def posterior_sums(
-    sequences: Sequences,
-    priors: Floats,
-    weights: Floats,
-    mean: Floats,
-    scale: Floats,
-    vectors: Floats,
-    centers: Floats,
-    beliefs: Floats,
-    heads: Indices,
-    *columns: Any,
+    sequences: Sequences, priors: Floats, weights: Floats, geometry: Any, heads: Any
 ) -> PosteriorSums:
-    """Return what sequences say about directions: ⟨z, w⟩ is ⟨x, vector⟩ + center, (d, K) and (K,).
+    """Return what sequences say about directions w: ⟨z, w⟩ is ⟨x, vector⟩ + center.
 
-    ``priors`` are the sequences' chances to carry the signal; a negative one stands for the
-    head's rate, that of unlabelled sequences. ``beliefs``, (5, K), are shift and sharpness of
-    scores u = sharpness·(⟨z, w⟩ + shift), precision of w, rate, and frequency of the kind; heads
-    begin at the columns ``heads``. The others are ``n_signal``; ``group``, a column of weights;
-    whether signal tokens are ``contiguous``; and ``judge``, whether sequences without the signal
-    have a say, for the evidence and the noise.
+    ``geometry`` is (mean, scale) of z, and vectors (d, K) and centers. ``priors`` are the chances
+    of sequences to carry the signal; a negative one stands for the head's rate. ``heads`` are
+    beliefs, (5, K): shift and sharpness of scores u = sharpness·(⟨z, w⟩ + shift), precision of w,
+    rate, and frequency of the kind; and columns: where heads begin, their numbers of signal tokens
+    and columns of weights, whether signal tokens are neighbors, and whether sequences without the
+    signal have a say, for the evidence and the noise.
     """
+    (mean, scale, vectors, centers), (beliefs, columns) = geometry, heads
     tokens = sequences.tokens.astype(np.float64, copy=False)
     scores = tokens @ vectors
     scores += centers
     norms = _scaled_norms(tokens, mean, scale)
-    sums, by_head = np.zeros((5, scores.shape[1])), np.zeros((6, len(heads)))
-    _posterior(
-        scores, norms, sequences.offsets, priors, weights, beliefs, heads, *columns, sums, by_head
-    )
+    sums, by_head = np.zeros((5, scores.shape[1])), np.zeros((6, len(columns[0])))
+    samples = sequences.offsets, priors, weights
+    _posterior(scores, norms, samples, beliefs, columns, sums, by_head)
     return PosteriorSums(tokens.T @ scores, sums[0], sums[1], by_head[:4], sums[2:], by_head[4:])
 
 
@@ -101,11 +92,9 @@ def _scaled_norms(tokens, mean, scale):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, error_model="numpy")
-def _posterior(  # type: ignore[no-untyped-def]
-    scores, norms, offsets, priors, weights, beliefs, heads, n_signal, group, contiguous, judge,
-    sums, by_head,
-):  # fmt: skip
+def _posterior(scores, norms, samples, beliefs, columns, sums, by_head):  # type: ignore[no-untyped-def]
     """Turn ⟨z, w⟩ into weight times the chance to carry the signal."""
+    (offsets, priors, weights), (heads, n_signal, group, contiguous, judge) = samples, columns
     rates, total, squares, noise = beliefs[3], sums[0], sums[1], sums[2:]
     evidence, unlabelled = by_head[:4], by_head[4:]
     ends = np.append(heads[1:], scores.shape[1])
