@@ -72,8 +72,8 @@ class Head(NamedTuple):
     n_signal: int
     """How many tokens of a sequence carry the signal; more than one for posterior heads only."""
     n_kinds: int
-    """How many kinds of signal its model knows. Each has an entry: these follow each other, divide
-    the weight by how frequent the kinds are, and a·log Σ exp(score/a) joins their scores."""
+    """How many kinds of signal its model knows. Each has an entry and its part of the weight;
+    a·log Σ exp(score/a) joins their scores."""
     query: Floats
     """(d,), or (classes, d) for more than two; zero for a pooled head."""
     coef: Floats
@@ -103,10 +103,7 @@ class AttentionHeads(Heads):
         count = sum(spec.n_kinds for spec in self.specs)
         if self.directions is not None and count != self.directions.shape[1]:
             raise ValueError(f"heads of {count} directions, and {self.directions.shape[1]} of them")
-        if any(
-            min(spec.n_signal, spec.n_kinds) < 1 or not abs(spec.temperature) > 0
-            for spec in self.specs
-        ):
+        if any(min(s.n_signal, s.n_kinds) < 1 or not abs(s.temperature) > 0 for s in self.specs):
             raise ValueError("a head without signal tokens, or without temperature")
 
     def fit(self, training: TrainingSamples) -> Floats:

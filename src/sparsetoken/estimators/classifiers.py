@@ -61,8 +61,10 @@ class SparseTokenClassifier(StackClassifier):
         number of tokens and on mean, extremes, deviation and histogram of each feature).
     n_kinds_ : int
         How many kinds of signal the posterior heads find, as in :class:`BayesAttentionClassifier`.
-    heads_, query_, ...
-        All others are as in :class:`AttentionClassifier`.
+    heads_, query_, coef_, intercept_, query_reliability_, chosen_, half_auc_, stack_, reference_
+        As in :class:`AttentionClassifier`.
+    n_passes_, token_mean_, token_scale_, classes_, n_features_in_, feature_names_in_, fingerprints_
+        As in :class:`AttentionClassifier`.
 
     Examples
     --------
@@ -154,6 +156,8 @@ class AttentionClassifier(StackClassifier):
         Passes over the tokens that ``fit`` made.
     token_mean_, token_scale_ : ndarray of shape (d,)
         The mean token, what contributions are counted from, and the scale of each feature.
+    n_kinds_ : int
+        How many kinds of signal the posterior heads find.
     classes_, n_features_in_, feature_names_in_, fingerprints_
         As in :class:`PooledClassifier`.
 
@@ -218,8 +222,10 @@ class BayesAttentionClassifier(StackClassifier):
         How well the model describes these data, and where it fails. Print it.
     n_kinds_ : int
         The number of kinds of signal that explains the labels best.
-    heads_, query_, ...
-        All others are as in :class:`AttentionClassifier`.
+    members_, heads_, query_, coef_, intercept_, query_reliability_, chosen_, half_auc_, stack_
+        As in :class:`AttentionClassifier`.
+    reference_, n_passes_, token_mean_, token_scale_, classes_, n_features_in_, feature_names_in_
+        As in :class:`AttentionClassifier`, and so is ``fingerprints_``.
 
     Notes
     -----

@@ -90,8 +90,7 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
         (np.full(len(s), 1.0 / len(s)) if m.prior is None else m.prior) / alike[m.name]
         for m, s in zip(members, held_out, strict=True)
     ]
-    prior = np.concatenate(priors)
-    prior /= prior.sum()
+    prior = np.concatenate(priors) / np.concatenate(priors).sum()
     limits = _score_limits(scores, training.index)
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])
     weighed = weigh(clipped, training.index, training.weights, prior)

@@ -39,8 +39,7 @@ those of the classifier, v is features times tokens; any other letter is the sam
 a record."""
 
 _LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_")
-_HEADS: Shapes = {"directions": "FKCd", "intercepts": "FKC"}
-
+_HEADS: Shapes = {"directions": "FKCd", "intercepts": "FKC", "frequencies": "KC"}
 _STACKED: Shapes = {"classes_": "c", "token_scale_": "d"}
 _STACK: Shapes = {"weights": "K", "scales": "K", "limits": "2K", "shift": "C", "center": "d"}
 _OURS = "sparsetoken.estimators"
@@ -298,7 +297,7 @@ def check_shapes(record: Any, shapes: Shapes, sizes: dict[str, int]) -> None:
     sizes = dict(sizes)
     for name, letters in shapes.items():
         array = getattr(record, name)
-        if array is None and name == "tokens":  # saved without them
+        if array is None and name in ("tokens", "frequencies"):  # saved without, of one kind
             continue
         wanted = tuple(
             int(letter) if letter.isdigit() else sizes.setdefault(letter, size)

@@ -61,9 +61,8 @@ class Trees(Member):
             steps = np.outer(_LEVELS, deviation)
         self.levels = np.where(np.isfinite(steps), training.mean + steps, np.inf)
         rows = self._rows(training.data)
-        count, n_statistics = 1, 1 + 4 * len(self.unit)
-        numbers = np.arange(rows.shape[1])
-        halves = numbers[:n_statistics], np.append(numbers[:count], numbers[n_statistics:])
+        numbers, n_statistics = np.arange(rows.shape[1]), 1 + 4 * len(self.unit)
+        halves = numbers[:n_statistics], np.append(0, numbers[n_statistics:])  # 0: the length
         order = training.order[training.weights[training.order] > 0]
         # Classes are numbered as they come in that order: their names decide nothing.
         _, first, number = np.unique(training.index[order], return_index=True, return_inverse=True)
