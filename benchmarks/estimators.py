@@ -22,7 +22,7 @@ from sparsetoken import (
     SparseTokenProblem,
     TwoStepAttentionClassifier,
 )
-from sparsetoken.estimators.head_passes import evidence_gradients
+from sparsetoken.estimators.head_passes import TaskHeads, evidence_gradients
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.losses import Hinge, Logistic
 from sparsetoken.sequences.data import MemoryData
@@ -129,11 +129,11 @@ def _gradient(dtype: Any) -> Row:
     tokens = rng.standard_normal((400_000, 64)).astype(dtype)
     X = Sequences(tokens, np.arange(0, 400_001, 20))
     signs, shares = np.where(np.arange(20_000) % 2, 1.0, -1.0)[:, None], np.full((20_000, 1), 5e-5)
-    heads = rng.standard_normal((64, 24)), np.ones(24), np.zeros(24)
-    which, data = np.zeros(24, dtype=int), MemoryData(X)
+    directions, which, data = rng.standard_normal((64, 24)), np.zeros(24, dtype=int), MemoryData(X)
+    heads = TaskHeads(np.ones(24), np.zeros(24), which, which)
     columns, weights = rng.standard_normal((64, 24)), rng.standard_normal((400_000, 24))
     cost = ratio(
-        lambda: data.total(evidence_gradients, (signs, shares), *heads, which, which),
+        lambda: data.total(evidence_gradients, (signs, shares), directions, heads),
         lambda: (tokens @ columns, np.exp(weights), tokens.T @ weights),
         repeats=3,
     )

@@ -21,7 +21,7 @@ import psutil
 
 from benchmarks.report import Row, at_most, print_rows
 from sparsetoken import AttentionClassifier, Sequences
-from sparsetoken.estimators.head_passes import evidence_gradients
+from sparsetoken.estimators.head_passes import TaskHeads, evidence_gradients
 from sparsetoken.sequences.data import MemoryData
 
 LENGTH, DIM, HEADS = 20, 32, 4
@@ -128,10 +128,10 @@ def _cpu(call: Callable[[], Any]) -> float:
 def _pass(data: MemoryData, labels: Any) -> Any:
     """Return one gradient of four heads."""
     directions = np.random.default_rng(0).standard_normal((DIM, HEADS))
-    heads = directions, np.ones(HEADS), np.zeros(HEADS)
     signs, shares = 2.0 * labels[:, None] - 1.0, np.full((len(labels), 1), 1.0 / len(labels))
     which = np.zeros(HEADS, dtype=int)
-    return data.total(evidence_gradients, (signs, shares), *heads, which, which)
+    heads = TaskHeads(np.ones(HEADS), np.zeros(HEADS), which, which)
+    return data.total(evidence_gradients, (signs, shares), directions, heads)
 
 
 def _pass_by_hand(path: Path, labels: Any) -> Any:

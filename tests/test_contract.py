@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sparsetoken as st
-from sparsetoken.estimators.encoding import CLASSIFIERS
+from sparsetoken.estimators.storage import CLASSIFIERS
 
 X, Y = st.SparseTokenProblem(n_tokens=5, signal=4.0).sample(40, 4, random_state=0)
 QUICK = {"cv": 2, "refine_steps": 3, "n_trees": 5}

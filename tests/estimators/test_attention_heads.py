@@ -80,7 +80,7 @@ def test_a_head_is_the_bayes_rule_of_the_model():
 def test_heads_that_compiled_loops_could_not_score_are_refused(specs):
     """From a file that was altered, for instance."""
     with pytest.raises(ValueError, match="head"):
-        AttentionHeads(directions=np.ones((1, 1, 3)), intercepts=np.ones((1, 1)), specs=specs)
+        AttentionHeads(directions=np.ones((1, 1, 1, 3)), intercepts=np.ones((1, 1, 1)), specs=specs)
 
 
 def test_refinement_reaches_its_minimum():
@@ -89,7 +89,7 @@ def test_refinement_reaches_its_minimum():
     one = objective(data, index, weights)
     values = []
     for steps in (1, 10, 500):
-        point = minimize_many(one, one.start(), steps, 0.0)
+        point = minimize_many(one, 0.1 * np.ones((1, 6)), steps, 0.0)
         value, gradient = one(point, np.arange(1))
         values.append(float(value[0]))
     assert values[0] > values[1] > values[2]
@@ -102,8 +102,8 @@ def test_heads_that_advance_together_are_those_fitted_alone():
     columns = np.stack([weights, half / half.sum()], axis=1)
     specs = [HeadSpec(a, s, reg) for a in (1.0, -10.0) for s, reg in ((1.0, 0.1), (0.5, 0.3))]
     both = objective(data, index, weights, specs, columns)
-    together = minimize_many(both, both.start(), 30, 1e-5).reshape(*both.shape, 6)
+    together = both.minimize(30, 1e-5)
     for f, k in np.ndindex(2, 4):
         one = objective(data, index, weights, [specs[k]], columns[:, [f]])
-        alone = minimize_many(one, one.start(), 30, 1e-5)
-        assert together[f, k] == pytest.approx(alone, rel=1e-6, abs=1e-9)
+        for all_heads, alone in zip(together, one.minimize(30, 1e-5), strict=True):
+            assert all_heads[f, k] == pytest.approx(alone[0, 0], rel=1e-6, abs=1e-9)

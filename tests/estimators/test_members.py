@@ -5,7 +5,7 @@ import pytest
 from dense_reference import softmax
 
 import sparsetoken as st
-from sparsetoken.estimators.members import LinearHead
+from sparsetoken.estimators.linear import LinearHead
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import as_sequences
 

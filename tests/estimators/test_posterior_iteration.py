@@ -40,14 +40,14 @@ def test_more_samples_refine_the_direction():
     clf = st.BayesAttentionClassifier(random_state=0).fit(X[:60], y[:60])
     member = clf.stack_.members[0]
     data = MemoryData(st.Sequences(X.reshape(-1, 60), np.arange(401) * 10))
-    before = _cosine(member.directions[0, 0], truth.direction)
+    before = _cosine(member.directions[0, 0, 0], truth.direction)
     weights = np.full(400, 1 / 400)
     member.refine(TrainingSamples(data, y, weights, [], np.arange(400), 0))
     everything = st.BayesAttentionClassifier(random_state=0).fit(X, y)
-    after = _cosine(member.directions[0, 0], truth.direction)
+    after = _cosine(member.directions[0, 0, 0], truth.direction)
     assert after > before + 0.02
     assert after == pytest.approx(
-        _cosine(everything.stack_.members[0].directions[0, 0], truth.direction), abs=0.01
+        _cosine(everything.stack_.members[0].directions[0, 0, 0], truth.direction), abs=0.01
     )
 
 

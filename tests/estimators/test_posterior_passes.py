@@ -58,8 +58,8 @@ def test_sums_are_those_of_one_sequence_at_a_time(judge):
     in_data = vectors * SCALE[:, np.newaxis]
     kind = np.arange(2), np.ones(2, dtype=int), np.arange(2), False, judge
     beliefs = np.stack([SHIFTS, SHARPNESS, PRECISION, RATES, np.ones(2)])
-    scores = MEAN, SCALE, in_data, -(MEAN @ in_data), beliefs
-    sums = posterior_sums(X, PRIORS, WEIGHTS, *scores, *kind)
+    geometry = MEAN, SCALE, in_data, -(MEAN @ in_data)
+    sums = posterior_sums(X, PRIORS, WEIGHTS, geometry, (beliefs, kind))
     for k in range(2):
         along, total, squares, evidence, noise, unlabelled = column_by_hand(k, vectors[:, k], judge)
         assert sums.along[:, k] == pytest.approx(along)
@@ -102,8 +102,8 @@ def test_kinds_of_a_head_share_a_sequence(judge):
     in_data = vectors * SCALE[:, np.newaxis]
     kind = np.zeros(1, dtype=int), np.ones(2, dtype=int), np.zeros(2, dtype=int), False, judge
     beliefs = np.stack([SHIFTS, SHARPNESS, PRECISION, np.full(2, RATES[0]), FREQUENCY])
-    scores = MEAN, SCALE, in_data, -(MEAN @ in_data), beliefs
-    sums = posterior_sums(X, PRIORS, WEIGHTS, *scores, *kind)
+    geometry = MEAN, SCALE, in_data, -(MEAN @ in_data)
+    sums = posterior_sums(X, PRIORS, WEIGHTS, geometry, (beliefs, kind))
     total, squares, noise, evidence = kinds_by_hand(vectors, judge)
     assert sums.total == pytest.approx(total)
     assert sums.squares == pytest.approx(squares)

@@ -1,28 +1,30 @@
 """Estimators that follow scikit-learn's conventions, and the container of ragged sequences.
 
-* :class:`PooledClassifier`, :class:`VectorizedClassifier`: linear classifiers of whole sequences;
-* :class:`TwoStepAttentionClassifier`: the published protocol, as analyzed by the theory;
 * :class:`SparseTokenClassifier`: the one to reach for: attention, pooling and trees together;
 * :class:`AttentionClassifier`: attention for real data;
 * :class:`BayesAttentionClassifier`: the best possible learner where the model holds;
-* :class:`PerToken`: any scikit-learn transformer applied to every token, for pipelines;
-* :class:`Sequences`: sequences of any length, without padding; :class:`SequenceWriter` puts them
-  into a folder, for what is larger than memory;
-* :func:`save` and :func:`load`: fitted classifiers in a file, without pickle;
-* :func:`export` and :func:`to_torch`: fitted classifiers as plain tensors, for other software.
+* :class:`PooledClassifier`, :class:`VectorizedClassifier`, :class:`TwoStepAttentionClassifier`: the
+  linear classifiers and the published protocol that the theory analyzes;
+* :class:`PerToken` and :class:`Sequences`, for pipelines and for sequences of any length;
+* :func:`save` and :func:`load` without pickle; :func:`export` and :func:`to_torch` as tensors.
 """
 
 from sparsetoken.estimators.answers import Diagnosis, Explanation, Finding
-from sparsetoken.estimators.attention import AttentionClassifier
 from sparsetoken.estimators.attention_heads import Head
-from sparsetoken.estimators.bayes_attention import BayesAttentionClassifier
-from sparsetoken.estimators.linear import PooledClassifier, VectorizedClassifier
+from sparsetoken.estimators.classifiers import (
+    AttentionClassifier,
+    BayesAttentionClassifier,
+    SparseTokenClassifier,
+)
+from sparsetoken.estimators.linear import (
+    PooledClassifier,
+    TwoStepAttentionClassifier,
+    VectorizedClassifier,
+)
 from sparsetoken.estimators.model_fit import ModelFit
 from sparsetoken.estimators.probe import export, to_torch
-from sparsetoken.estimators.sparse_token import SparseTokenClassifier
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.streams import ScoreStream
-from sparsetoken.estimators.two_step import TwoStepAttentionClassifier
 from sparsetoken.sequences.checks import EmptySequenceWarning, OneTokenWarning, PaddingWarning
 from sparsetoken.sequences.folder import SequenceWriter
 from sparsetoken.sequences.per_token import PerToken

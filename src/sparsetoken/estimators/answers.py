@@ -86,37 +86,26 @@ class Finding(NamedTuple):
 class Diagnosis:
     """What ``diagnose`` found.
 
-    Parameters
-    ----------
-    findings : tuple of Finding
-        Everything that was looked for, the most important first.
-    auc : dict
-        AUC of the model's scores of the given samples ("model"; of samples that ``fit`` has seen
-        the scores when they were held out) and, where ``fit`` held samples out, of those ("held
-        out"). Cross-validated AUC of linear readouts: of the attention
-        features ("attention"), of those with the query reversed ("reversed"), of the mean token
-        ("pooled") and of the tokens' deviations and extremes ("spread"). AUC of the number of
-        tokens alone ("length"). Of several classes the mean.
-    p_value : float
-        How often chance alone would give an AUC as high as the model's, by the AUC's standard
-        error; of the held-out samples if they say less.
-    kind : str
-        What decides the label: "a few tokens", "the mean token", "the sequence as a whole" or
-        "nothing found".
-    more_samples : bool or None
-        Whether a fit to half of the samples was clearly worse, so that more should help; None if
-        that is not known, or if what was found asks for more samples anyway.
-    n_kinds : int or None
-        How many kinds of signal the posterior heads found, where a few tokens decide between two
-        classes.
+    Of several classes an AUC is the mean. "model" is that of the given samples, by their held-out
+    scores if ``fit`` has seen them; "held out" that of all samples that it held out. The others
+    are cross-validated linear readouts: of the features of "attention", of those with the query
+    "reversed", of the mean token ("pooled") and of the tokens' deviations and extremes ("spread"),
+    and the number of tokens alone ("length").
     """
 
     findings: tuple[Finding, ...]
+    """Everything that was looked for, the most important first."""
     auc: dict[str, float]
     p_value: float
+    """How often chance alone would give an AUC as high as the model's, or as the held-out one."""
     kind: str
+    """What decides the label: "a few tokens", "the mean token", "the sequence as a whole" or
+    "nothing found"."""
     more_samples: bool | None
+    """Whether a fit to half of the samples was clearly worse, so that more should help; None if
+    that is not known, or if what was found asks for more samples anyway."""
     n_kinds: int | None = None
+    """How many kinds of signal the posterior heads found, where a few tokens decide."""
 
     @property
     def problems(self) -> tuple[Finding, ...]:

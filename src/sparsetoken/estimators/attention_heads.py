@@ -1,15 +1,11 @@
 """Heads that collect evidence: log-sum-exp attention, whose query and readout are one direction.
 
-A head's score is a·log mean exp(Zw/a) + b over the tokens of a sequence, in standard coordinates.
-For the model of docs/theory and a = 1 that is the log-odds of the Bayes rule: what the query looks
-for is what the readout counts. The temperature a says how sharply: at a = 1 a few tokens decide,
-and with growing a the score becomes that of the mean token, which the pooled heads have. A negative
-a collects evidence for the other class. The objective
-
-    Σ sᵢ ℓ(score; yᵢ) + (λ/2)‖w‖²
-
-leaves no scale free that a ridge does not hold. L-BFGS minimizes those of all heads, folds and
-classes together; a step of all is one pass over the tokens, one product forward and one back.
+A head's score is a·log mean exp(Zw/a) + b over the tokens of a sequence, in standard coordinates:
+for the model of docs/theory and a = 1 the log-odds of the Bayes rule. At temperature a = 1 a few
+tokens decide, and with growing a the score becomes that of the mean token, which the pooled heads
+have. A negative a collects evidence for the other class. L-BFGS minimizes the objectives
+Σ sᵢ ℓ(score; yᵢ) + (λ/2)‖w‖² of all heads, folds and classes together; a step of all is one pass
+over the tokens, one product forward and one back.
 """
 
 from dataclasses import dataclass, field, replace
@@ -19,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from sparsetoken._types import Floats, Indices
-from sparsetoken.estimators.head_passes import evidence_gradients, query_gradients
+from sparsetoken.estimators.head_passes import TaskHeads, evidence_gradients, query_gradients
 from sparsetoken.estimators.head_pooling import (
     EvidencePooling,
     HeadPooling,
@@ -52,8 +48,7 @@ class HeadSpec(NamedTuple):
     shrinkage: float | None
     reg: float
     n_signal: int = 1
-    n_kinds: int = 1
-    """Kinds of signal, a direction each."""
+    n_kinds: int = 1  # kinds of signal, a direction each
 
 
 class Head(NamedTuple):
@@ -77,8 +72,8 @@ class Head(NamedTuple):
     n_signal: int
     """How many tokens of a sequence carry the signal; more than one for posterior heads only."""
     n_kinds: int
-    """How many kinds of signal its model knows. Each has an entry: these follow each other, divide
-    the weight by how frequent the kinds are, and a·log Σ exp(score/a) joins their scores."""
+    """How many kinds of signal its model knows. Each has an entry and its part of the weight;
+    a·log Σ exp(score/a) joins their scores."""
     query: Floats
     """(d,), or (classes, d) for more than two; zero for a pooled head."""
     coef: Floats
@@ -87,55 +82,40 @@ class Head(NamedTuple):
 
 @dataclass(kw_only=True)
 class AttentionHeads(Heads):
-    """Heads for sequences in which a few tokens decide.
-
-    Parameters
-    ----------
-    reg : float or None
-        The ridge of sharp heads alone; by default there are sharp and soft ones, with ridges of
-        their own.
-    shrinkages : tuple of float or None, optional
-        Coordinates to fit heads in; by default the tokens' own, and nearly whitened ones.
-    steps : int
-        Most steps of L-BFGS; stopping early is part of the regularization.
-    sums_evidence : bool
-        Sum evidence for the positive class only, so that an extra token never lowers the score.
-    """
+    """Heads for sequences in which a few tokens decide."""
 
     name: ClassVar[str] = "attention"
-    kind: ClassVar[str] = "attention"
-    """What ``heads_`` calls them."""
+    kind: ClassVar[str] = "attention"  # what ``heads_`` calls them
     pooled: ClassVar[bool] = False
     contiguous: bool = False
     tolerance: ClassVar[float] = 1e-5
-    more_steps: ClassVar[int] = 15
-    """Most steps on all samples, from heads of some of them."""
-    reg: float | None = None
-    shrinkages: Shrinkages | None = None
-    steps: int = 40
-    sums_evidence: bool = False
-    reference_length: float = 1.0
-    """Tokens of a sequence whose sum counts as its mean."""
+    more_steps: ClassVar[int] = 15  # most steps on all samples, from heads of some of them
+    reg: float | None = None  # ridge of sharp heads alone; by default there are soft ones, too
+    shrinkages: Shrinkages | None = None  # coordinates to fit heads in
+    steps: int = 40  # most steps of L-BFGS; stopping early is part of the regularization
+    sums_evidence: bool = False  # an extra token never lowers the score
+    reference_length: float = 1.0  # tokens of a sequence whose sum counts as its mean
     specs: list[HeadSpec] = field(default_factory=list)
-    aucs: list[float] = field(default_factory=list)
-    """AUC of each head on held-out samples; empty if there were none."""
+    frequencies: Any = None  # (directions, C), of kinds of signal; None: there is one
+    aucs: list[float] = field(default_factory=list)  # of held-out samples, if any
 
     def __post_init__(self) -> None:
         count = sum(spec.n_kinds for spec in self.specs)
-        if self.directions is not None and count != len(self.directions):
-            raise ValueError(f"heads of {count} directions, and {len(self.directions)} of them")
-        if any(
-            min(spec.n_signal, spec.n_kinds) < 1 or not abs(spec.temperature) > 0
-            for spec in self.specs
-        ):
+        if self.directions is not None and count != self.directions.shape[1]:
+            raise ValueError(f"heads of {count} directions, and {self.directions.shape[1]} of them")
+        if any(min(s.n_signal, s.n_kinds) < 1 or not abs(s.temperature) > 0 for s in self.specs):
             raise ValueError("a head without signal tokens, or without temperature")
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
         self.reference_length = float(np.median(training.data.lengths))
         self.specs = self._choose_specs(training)
-        self.keep(*self._fit_columns(training, training.fit_weights))
-        held_out = self.held_out_scores(training)
+        fits = self._fit_columns(training, training.fit_weights)
+        self.directions, self.intercepts = fits
+        held_out = np.full((len(self.specs), *training.signs.shape), np.nan)
+        for number, fold in enumerate(training.folds):
+            unseen = self.without_fold(number).scores(training.data.take(fold.held_out))
+            held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
         seen = np.isfinite(held_out).all(axis=(0, 2))
         if seen.any():
             self.aucs = [mean_auc(s[seen], training.signs[seen]) for s in held_out]
@@ -146,18 +126,16 @@ class AttentionHeads(Heads):
     ) -> tuple[Floats, float]:
         """Fit a kind of head to two halves of the samples, given by their weights (n, 2).
 
-        Return the directions (2, kinds times classes, d) in standard coordinates, and the mean AUC
-        of each half's scores by the fit to the other.
+        Return standard directions (2, kinds times classes, d), and the AUC of the other halves.
         """
-        alone = replace(self, specs=[spec], directions=None, intercepts=None, folds=[])
-        directions, intercepts = alone._fit_columns(training, halves)
+        alone = replace(self, specs=[spec], directions=None, intercepts=None)
+        alone.directions, alone.intercepts = alone._fit_columns(training, halves)
         aucs = []
         for half, weights in enumerate(halves.T):
             other = np.flatnonzero((weights == 0) & (training.weights > 0))
-            fitted = alone.at(directions[half], intercepts[half])
-            scores = fitted.scores(training.data.take(other))[:, 0]
+            scores = alone.of_fit(half).scores(training.data.take(other))[:, 0]
             aucs.append(mean_auc(scores, training.signs[other]))
-        flat = directions.reshape(-1, directions.shape[-1])
+        flat = alone.directions.reshape(-1, training.data.dim)
         standard = training.standard.to_standard(flat, spec.shrinkage)
         return standard.reshape(2, -1, flat.shape[1]), float(np.mean(aucs))
 
@@ -165,21 +143,20 @@ class AttentionHeads(Heads):
         """Take steps on all samples, from the heads of some of them."""
         weights = training.weights[:, np.newaxis]
         objective = HeadObjective(training, self.specs, weights, self.pooled)
-        start = objective.points_of(self.directions, self.intercepts)
-        steps = min(self.steps, self.more_steps)
-        points = minimize_many(objective, start, steps, self.tolerance)
-        (self.directions,), (self.intercepts,) = objective.in_data(points)
+        start, steps = (self.directions[0], self.intercepts[0]), min(self.steps, self.more_steps)
+        fits = objective.minimize(steps, self.tolerance, start)
+        self.directions[:1], self.intercepts[:1] = fits
 
     def scorer(self, column: int | None = None) -> Scorer:
         """Return what scores tokens: the intercept is divided among the R tokens of a choice."""
         classes = slice(None) if column is None else [column]
-        offsets = self.intercepts[:, classes] / self.n_signal[:, np.newaxis]
-        return partial(linear_scores, self.directions[:, classes], offsets)
+        offsets = self.intercepts[0][:, classes] / self.n_signal[:, np.newaxis]
+        return partial(linear_scores, self.directions[0][:, classes], offsets)
 
     def pooling(self) -> HeadPooling:
         """Return the log mean over tokens, or over choices of several."""
         length = self.reference_length if self.sums_evidence else None
-        joined = self.first_directions if len(self.specs) < len(self.directions) else None
+        joined = self.first_directions if len(self.specs) < self.n_kinds.sum() else None
         numbers = self.temperatures, self.n_signal
         return EvidencePooling(*numbers, self.contiguous, length, joined)
 
@@ -194,20 +171,16 @@ class AttentionHeads(Heads):
         """Return the heads as users see them: with their weights, scaled, and shifted alike."""
         classes: Any = 0 if len(shift) == 1 else slice(None)  # two classes have one score
         heads = []
-        each, parts = np.repeat(np.arange(len(weights)), self.n_kinds), self.kind_weights()
-        for row, k in enumerate(each):
+        for row, k in enumerate(np.repeat(np.arange(len(weights)), self.n_kinds)):
             about = self.describe()[k]
-            query = self.directions[row] * (0.0 if self.pooled else 1.0) / about["temperature"]
-            coef, intercept = (a[row] * scales[k] for a in (self.directions, self.intercepts))
+            frequency = 1.0 if self.frequencies is None else self.frequencies[row, 0]
+            query = self.directions[0, row] * (0.0 if self.pooled else 1.0) / about["temperature"]
+            coef, intercept = (a[0, row] * scales[k] for a in (self.directions, self.intercepts))
             about |= {"temperature": float(about["temperature"] * scales[k])}
             about |= {"query": query[classes], "coef": coef[classes]}
             about |= {"intercept": (intercept + shift)[classes]}
-            heads.append(Head(**about, weight=float(weights[k] * parts[row])))
+            heads.append(Head(**about, weight=float(weights[k] * frequency)))
         return heads
-
-    def kind_weights(self) -> Floats:
-        """Return each direction's part of its head's weight, (directions,)."""
-        return np.ones(len(self.directions))
 
     @property
     def temperatures(self) -> Floats:
@@ -247,13 +220,9 @@ class AttentionHeads(Heads):
         return by_size if self.shrinkages is None else self.shrinkages
 
     def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, Floats]:
-        """Fit a head of each spec for each class with each of F columns of weights.
-
-        Return directions (F, K, C, d) and intercepts (F, K, C).
-        """
+        """Return directions (F, K, C, d) and intercepts (F, K, C) for F columns of weights."""
         objective = HeadObjective(training, self.specs, weights, self.pooled)
-        points = minimize_many(objective, objective.start(), self.steps, self.tolerance)
-        return objective.in_data(points)
+        return objective.minimize(self.steps, self.tolerance)
 
 
 @dataclass(kw_only=True)
@@ -279,8 +248,7 @@ class PooledHeads(AttentionHeads):
 class HeadObjective:
     """Value and gradient of the objectives of heads: a task for each fit, spec and class.
 
-    The columns of ``weights`` are the samples' weights in each fit. A point is w and b in a row.
-    With ``pooled`` every sequence is its mean token, of which a·log mean exp(z·w/a) is z·w.
+    A point is w and b in a row. With ``pooled`` every sequence is its mean token.
     """
 
     def __init__(
@@ -300,47 +268,40 @@ class HeadObjective:
         """Return values and gradients of some tasks."""
         rows, regs = points[:, :-1], self.regs[which]
         directions, offsets = self._to_data(rows, which)
-        values, by_direction, by_bias = self.data.total(
-            evidence_gradients,
-            self.rows,
-            directions.T,
-            self.temperatures[which],
-            points[:, -1] + offsets,
-            self.label_column[which],
-            self.weight_column[which],
-        )
+        columns = self.label_column[which], self.weight_column[which]
+        heads = TaskHeads(self.temperatures[which], points[:, -1] + offsets, *columns)
+        sums = self.data.total(evidence_gradients, self.rows, directions.T, heads)
+        values, by_direction, by_bias = sums
         values = values + 0.5 * regs * (rows**2).sum(axis=1)
         gradients = self._from_data(by_direction.T, by_bias, which)
         return values, np.column_stack([gradients + regs[:, np.newaxis] * rows, by_bias])
 
-    def start(self) -> Floats:
-        """Return two-step queries, turned so that high scores speak for the class; or zero."""
-        points = np.zeros((len(self.regs), self.data.dim + 1))
-        if not self.pooled:
+    def minimize(
+        self, steps: int, tolerance: float, start: tuple[Floats, Floats] | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return directions (F, K, C, d) and intercepts (F, K, C) for tokens as they are.
+
+        The start is such a pair, by default zero if pooled, else two-step queries.
+        """
+        points, standard = np.zeros((len(self.regs), self.data.dim + 1)), self.training.standard
+        if start is not None:
+            directions = start[0].reshape(len(self.regs), -1)
+            points[:, :-1] = self._by_shrinkage(standard.to_standard, self.tasks, directions)
+            points[:, -1] = start[1].ravel() + directions @ standard.mean
+        elif not self.pooled:
             queries, sign = self.two_step_queries()
             points[:, :-1] = queries * (sign * np.abs(self.temperatures))[:, np.newaxis]
-        return points
-
-    def in_data(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return directions (F, K, C, d) and intercepts (F, K, C) for tokens as they are."""
+        points = minimize_many(self, points, steps, tolerance)
         directions, offsets = self._to_data(points[:, :-1], self.tasks)
         intercepts = points[:, -1] + offsets
         return directions.reshape(*self.shape, -1), intercepts.reshape(self.shape)
 
-    def points_of(self, directions: Floats, intercepts: Floats) -> Floats:
-        """Return the points of heads for tokens as they are."""
-        directions = directions.reshape(len(self.regs), -1)
-        rows = self._by_shrinkage(self.training.standard.to_standard, self.tasks, directions)
-        return np.column_stack([rows, intercepts.ravel() + directions @ self.training.mean])
-
     def two_step_queries(self) -> tuple[Floats, Floats]:
         """Return two-step queries of norm one in standard coordinates, and the readout's sign.
 
-        The slopes of the second step, taken at small learning rates, are centered: both classes
-        have the same weight, counted in tokens less one, which is what a sequence adds to the
-        query's gradient along the readout. So neither the class prior nor different lengths of the
-        classes can turn the query round (docs/theory, section 3), and long sequences do not drown
-        it.
+        The slopes of the second step are centered: both classes have the same weight, counted in
+        tokens less one. So neither the class prior nor different lengths of the classes can turn
+        the query round (docs/theory, section 3), and long sequences do not drown it.
         """
         sign = self.rows[0][:, self.label_column]
         weight = self.rows[1][:, self.weight_column]

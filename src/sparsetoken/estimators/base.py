@@ -1,11 +1,7 @@
-"""What all the classifiers share: checked input, labels, scores, and the questions they answer.
-
-Questions are answered by ``sparsetoken.inspection``, which imports the classifiers: it is imported
-when the first one is asked, in one place here.
-"""
+"""What all the classifiers share: checked input, labels, scores, and the questions they answer."""
 
 import importlib
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken._validation import check_count, check_real
+from sparsetoken._validation import check_count
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.answers import Diagnosis, Explanation
 from sparsetoken.estimators.folds import selection_rows
@@ -22,11 +18,9 @@ from sparsetoken.estimators.inputs import check_data, check_sample_weight, is_ra
 from sparsetoken.estimators.reference import Reference
 from sparsetoken.estimators.stack import Stack
 from sparsetoken.estimators.streams import ScoreStream
-from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.grouping import align_labels
-from sparsetoken.sequences.threads import one_blas_thread
 
 _REMEMBERED = 2**20  # sequences; of more, a model's file would be too large
 
@@ -34,43 +28,15 @@ _REMEMBERED = 2**20  # sequences; of more, a model's file would be too large
 class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers: a fitted one is a stack of members, which ``as_stack()`` returns.
 
-    A subclass of two classes gives ``_fit(data, sign, weights)``. One that holds samples out in
-    ``fit`` sets ``reference_``, from which thresholds are found.
+    One that holds samples out in ``fit`` sets ``reference_``, from which thresholds are found.
     """
 
     _multi_class = False
     reference_: Reference | None = None
     half_auc_: float | None = None
     query_reliability_ = 0.0
-    loss: Any
-    reg: Any
-    coef_: Floats
-    intercept_: float
     feature_names_in_: Array
     fingerprints_: NDArray[np.uint64] | None = None
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to sequences and their labels.
-
-        Parameters
-        ----------
-        X : array (n, L, d) or (n, d), list of (L_i, d) arrays, Sequences, or Dask array (n, L, d)
-            The sequences; (n, d) means one token each. What ``Sequences.open`` returns is read in
-            parts.
-        y : array-like of shape (n,)
-            Labels of two classes.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights of the sequences.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        with one_blas_thread():
-            data, index, weights = self._check_fit(X, y, sample_weight)
-            self._fit(data, np.where(index == 1, 1.0, -1.0), weights)
-        return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions for these labels."""
@@ -85,14 +51,13 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : as in ``fit``
             The sequences.
         window : int, optional
-            Cut each sequence into windows of at most this many tokens, and return the largest score
-            of its windows: for sequences much longer than those of ``fit``.
+            Return the largest score over windows of at most this many tokens: for sequences much
+            longer than those of ``fit``.
 
         Returns
         -------
         scores : ndarray of shape (n,), or (n, classes) for more than two
-            Positive scores mean ``classes_[1]``; they are log-odds if the loss is logistic. Of
-            several classes, each one's score.
+            Positive scores mean ``classes_[1]``; they are log-odds if the loss is logistic.
         """
         window = None if window is None else check_count("window", window)
         data = self._checked(X)
@@ -105,17 +70,6 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         index = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)
         return self.classes_[index]
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probabilities of the two classes, in the order of ``classes_``.
-
-        With logistic loss the fitted model is 1/(1 + e^−score). With any other loss the probability
-        of ``classes_[1]`` is (1 + score)/2 cut to [0, 1]: what the square loss estimates. For the
-        hinge loss it only orders the samples; to calibrate it use scikit-learn's
-        ``CalibratedClassifierCV``.
-        """
-        positive = get_loss(self.loss).probability(self.decision_function(X))
-        return np.stack([1.0 - positive, positive], axis=1)
-
     def attention(self, X: Any, label: Any = None) -> Any:
         """Return the weight of every token; the weights of a sequence sum to one.
 
@@ -124,14 +78,12 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : as in ``fit``
             The sequences.
         label : optional
-            The class to look at, if there are more than two; by default the one that is predicted
-            for the sequence.
+            The class to look at, if there are more than two; by default the predicted one.
 
         Returns
         -------
         weights : ndarray of shape (n, L), or list of ndarrays of shape (L_i,)
             An array if ``X`` is one, also of Dask, and a list if ``X`` is a list or Sequences.
-            With several heads it is their weighted average.
         """
         data = self._checked(X)
         weights = _inspection().attention(self.as_stack(), data, self.classes_, label)
@@ -150,12 +102,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             How many tokens of each sequence, at most.
         label : optional
             The class to explain: positive contributions speak for it. By default ``classes_[1]``
-            of two classes, and of more the one that is predicted for the sequence.
-
-        Returns
-        -------
-        explanations : list of Explanation
-            One per sequence: positions, attention weights and contributions to the score.
+            of two classes, and of more the predicted one.
         """
         data, top = self._checked(X), check_count("top", top)
         if not isinstance(data, MemoryData):
@@ -173,7 +120,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         diagnosis : Diagnosis
-            ``diagnosis.problems`` lists what was found, each with what to do; ``print`` it.
+            ``print`` it; ``diagnosis.problems`` lists what was found, each with what to do.
         """
         data = self._checked(X)
         y, labels = column_or_1d(np.asarray(align_labels(X, y))), self.classes_.tolist()
@@ -199,29 +146,24 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fpr : float
             The false-positive rate to hold, in (0, 1).
         n_tokens : int, optional
-            The length of the sequences to be scored. By default they are like those of ``fit``,
-            and the threshold is a quantile of the scores of negatives that were held out. For
-            another length, negatives of a fold are joined to sequences of that many tokens, which
-            the members fitted without that fold score.
+            The length of the sequences to be scored. By default they are like those of ``fit``.
+            For another length, negatives of a fold are joined to sequences of that many tokens,
+            which the members fitted without that fold score.
         window : int, optional
-            The window of :meth:`decision_function` that the threshold is for. A stream looks at
-            more windows than these: :meth:`stream` has a threshold of its own.
+            The window of :meth:`decision_function` that the threshold is for.
         label : optional
-            The class whose scores it is for; needed for more than two classes. Of two it is
-            ``classes_[1]``.
+            The class whose scores it is for; needed for more than two classes.
 
         Returns
         -------
         threshold : Estimate
-            A float to compare with :meth:`decision_function`. Its ``uncertainty`` is the standard
-            error: from the number of negatives or, for another length, of such sequences that
-            their tokens make. Where fewer than fifteen of these score higher, the tail of the
-            scores is continued as that of a normal law.
-            The true false-positive rate lies between the two numbers of ``rate_interval`` in 8 of
-            10 cases. ``converged`` is False if it may be off by more than a factor of 1.5. To be
-            that sure takes about ``10 / fpr`` negatives, and for sequences k times as long as those
-            of ``fit`` k times as many. If there are 40 times too few, a warning says how many would
-            be enough.
+            A float to compare with :meth:`decision_function`, and its standard error
+            ``uncertainty``. Where fewer than fifteen negatives score higher, the tail of the scores
+            is continued as that of a normal law. The true false-positive rate lies between the two
+            numbers of ``rate_interval`` in 8 of 10 cases; ``converged`` is False if it may be off
+            by more than a factor of 1.5. To be that sure takes about ``10 / fpr`` negatives, and
+            for sequences k times as long as those of ``fit`` k times as many. If there are 40 times
+            too few, a warning says how many would be enough.
         """
         check_is_fitted(self)
         return _inspection().threshold(self, fpr, n_tokens, window, label)
@@ -234,13 +176,11 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         fpr : float, optional
-            With it, ``stream.alarm`` becomes True for this fraction of harmless sequences of
-            ``n_tokens`` tokens, at any time. The score is looked at up to 32 times, evenly spaced,
-            or at least twice a window, and not before there are as many tokens as in the shortest
-            tenth of the training sequences, or the window is full.
+            With it, ``stream.alarm`` becomes True for this fraction of harmless sequences. The
+            score is looked at up to 32 times, evenly spaced, or at least twice a window, once there
+            are as many tokens as in the shortest tenth of training sequences, or in the window.
         n_tokens : int, optional
-            The length of a whole sequence; needed with ``fpr``. A longer one is still looked at
-            and warns once that the rate is no longer held.
+            The length of a whole sequence; needed with ``fpr``. A longer one warns once.
         window : int, optional
             Score only the last ``window`` tokens, and keep only these in memory.
 
@@ -257,9 +197,6 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return _inspection().stream(self, fpr, n_tokens, window)
-
-    def _fit(self, data: Data, sign: Floats, weights: Floats) -> None:
-        raise NotImplementedError
 
     def as_stack(self) -> Stack:
         """Return the fitted classifier as a stack of members."""
@@ -281,9 +218,6 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return sequences for a fitted classifier."""
         check_is_fitted(self)
         return check_data(self, X, reset=False)
-
-    def _check_objective(self) -> tuple[Loss, float]:
-        return get_loss(self.loss), check_real("reg", self.reg, low=0.0, above=True)
 
     def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Indices, Floats]:
         """Return the sequences, the class of each, and weights that sum to one."""
@@ -327,5 +261,5 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _inspection() -> Any:
-    """Return the package that answers questions about fitted classifiers."""
+    """Return the package that answers questions; it imports the classifiers, so not at once."""
     return importlib.import_module("sparsetoken.inspection")

@@ -42,11 +42,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def natural_order(data: Data) -> Indices:
-    """Return the samples in an order that depends on their tokens, not on the order of the rows.
-
-    Random splits drawn in this order stay the same when samples or tokens are permuted, and when
-    features are shifted or multiplied.
-    """
+    """Return the samples ordered by their tokens alone, alike for any shift or scale."""
     means = data.per_sample(pooled_features)
     magnitude = np.abs(means).max(axis=0)
     means -= means.mean(axis=0)
@@ -62,14 +58,18 @@ def split(
 ) -> list[Fold]:
     """Return the folds: none if a class has too few samples, or groups, to hold any out.
 
-    ``cv`` is as in scikit-learn; a number means stratified folds, drawn in ``order`` from all
-    samples. ``index`` and ``weights`` are their classes and weights; samples without weight are in
-    no fold, and those of one of the ``groups`` stay together.
+    ``cv`` is as in scikit-learn; a number means stratified folds, drawn in ``order``. Samples
+    without weight are in no fold, and those of one of the ``groups`` stay together.
     """
     n_classes = int(index.max()) + 1
+
+    def complete(folds: list[Fold]) -> bool:
+        fitted = (rows[weights[rows] > 0] for rows, _ in folds)
+        return all(np.unique(index[rows]).size == n_classes for rows in fitted)
+
     if not isinstance(cv, Integral):
         folds = [Fold(*fold) for fold in check_cv(cv).split(index, index, groups)]
-        if any(_misses_a_class(fold, index, weights, n_classes) for fold in folds):
+        if not complete(folds):
             raise ValueError("cv must leave samples of every class to every fit")
         return folds
     order = order[weights[order] > 0]
@@ -80,9 +80,9 @@ def split(
     seed = int(rng.integers(2**31))
     for count in range(most, 1, -1):  # groups may crowd a class into too few folds
         splitter = kind(count, shuffle=True, random_state=seed)
-        drawn = splitter.split(order, index[order], None if groups is None else groups[order])
+        drawn = splitter.split(order, index[order], None if groups is None else units)
         folds = [Fold(*(np.sort(order[rows]) for rows in pair)) for pair in drawn]
-        if not any(_misses_a_class(fold, index, weights, n_classes) for fold in folds):
+        if complete(folds):
             return folds
     return []
 
@@ -133,8 +133,7 @@ def check_groups(groups: Any, n_samples: int) -> Any:
 def tokens_far_out(data: Data, names: Any = None) -> tuple[Bools, str]:
     """Return which sequences have a token far beyond those of others, and words about the worst.
 
-    It is more than a hundred times as far out. Others are those that remain without one sequence,
-    or one in a hundred. A token so far out would decide the scale of all.
+    It is more than a hundred times as far out, and would decide the scale of all.
     """
     center = np.median(data.per_sample(pooled_features), axis=0)
     reach = data.per_sample(_largest_deviations, center)
@@ -159,12 +158,10 @@ def selection_rows(
 ) -> tuple[Indices, Floats]:
     """Return the rows used for model selection, with the number of samples each stands for.
 
-    They are all samples, unless there are very many. Of a rare class more than its fraction is
-    taken: without them nothing could be said about it.
+    They are all samples, unless there are very many; of a rare class more than its fraction.
     """
-    each = data.size / len(data)
-    most = min(_MOST_NUMBERS, data.size / 5)
-    numbers = max(_ENOUGH_NUMBERS, min(_ENOUGH_SEQUENCES * each, most))
+    enough = _ENOUGH_SEQUENCES * data.size / len(data)
+    numbers = max(_ENOUGH_NUMBERS, min(enough, _MOST_NUMBERS, data.size / 5))
     if numbers >= data.size:
         return np.arange(len(data)), np.ones(len(data))
     counts = np.bincount(index)
@@ -194,16 +191,11 @@ def halves(
 def reliability(queries: Floats, fraction: float) -> float:
     """Estimate the cosine between a query and the one that unlimited data would give.
 
-    Queries learned on two halves are the limit plus independent errors, so that their cosine is
-    1/(1 + t) with t the squared error over the squared length of the limit. The fit has 1/fraction
-    times the samples of a half, and t falls by that factor. ``queries`` are (2, classes, d).
+    Queries (2, classes, d) learned on two halves have the cosine 1/(1 + t) with t the squared error
+    over the squared length of the limit. The fit has 1/fraction times the samples: t falls by that.
     """
     norms = np.linalg.norm(queries, axis=2).prod(axis=0)
     products = (queries[0] * queries[1]).sum(axis=1)
     cosines = np.divide(products, norms, out=np.zeros_like(norms), where=norms > 0)
     agree = np.maximum(cosines, 1e-300)
     return float(np.mean((cosines > 0) / np.sqrt(1.0 + fraction * (1.0 / agree - 1.0))))
-
-
-def _misses_a_class(fold: Fold, index: Indices, weights: Floats, n_classes: int) -> bool:
-    return np.unique(index[fold.rows][weights[fold.rows] > 0]).size < n_classes

@@ -1,9 +1,10 @@
 """Passes over the tokens that fit heads: gradients of many heads at once.
 
-Each function takes one block of sequences, so that the same text serves for data in memory and for
-the chunks of a Dask array. Directions are for tokens as they are: no token is centered or scaled.
-Products are in double precision, since fits amplify rounding until the processor matters.
+Directions are for tokens as they are: no token is centered or scaled. Products are in double
+precision, since fits amplify rounding until the processor matters.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,30 +27,29 @@ def query_gradients(sequences: Sequences, slopes: Floats, readouts: Floats) -> F
     return tokens.T @ weights
 
 
+class TaskHeads(NamedTuple):
+    """What heads are, beside their directions: folds and classes are columns of all samples."""
+
+    temperatures: Floats
+    biases: Floats
+    label_column: Indices
+    weight_column: Indices
+
+
 def evidence_gradients(
-    sequences: Sequences,
-    signs: Floats,
-    weights: Floats,
-    directions: Floats,
-    temperatures: Floats,
-    biases: Floats,
-    label_column: Indices,
-    weight_column: Indices,
+    sequences: Sequences, signs: Floats, weights: Floats, directions: Floats, heads: TaskHeads
 ) -> tuple[Floats, Floats, Floats]:
     """Return Σᵢ sᵢ ℓ(a·log mean exp(Xᵢw/a) + b; yᵢ), and its gradients in w and b.
 
-    ℓ is the logistic loss. Head k has the labels ``signs[:, label_column[k]]`` and the weights
-    ``weights[:, weight_column[k]]``: folds and classes are columns, and two matrix products serve
-    all heads.
+    ℓ is the logistic loss. Two matrix products serve all heads.
     """
     tokens = sequences.tokens.astype(np.float64, copy=False)
-    attention = tokens @ (directions / temperatures)
+    attention = tokens @ (directions / heads.temperatures)
     largest = _subtract_largest(attention, sequences.offsets)
     np.exp(attention, out=attention)
-    values, by_bias = np.zeros((2, len(biases)))
+    values, by_bias = np.zeros((2, len(heads.biases)))
     samples = sequences.offsets, signs, weights
-    heads = label_column, weight_column, temperatures, biases
-    _evidence_backward(attention, largest, *samples, *heads, values, by_bias)
+    _evidence_backward(attention, largest, samples, heads, values, by_bias)
     return values, tokens.T @ attention, by_bias
 
 
@@ -73,21 +73,10 @@ _loss, _slope = Logistic.value, Logistic.derivative
 
 
 @njit(nogil=True, fastmath={"reassoc", "contract"})
-def _evidence_backward(  # type: ignore[no-untyped-def]
-    attention,
-    largest,
-    offsets,
-    signs,
-    weights,
-    label_column,
-    weight_column,
-    temperatures,
-    intercepts,
-    values,
-    by_bias,
-):
+def _evidence_backward(attention, largest, samples, heads, values, by_bias):  # type: ignore[no-untyped-def]
     """Turn e^(attention score − its largest) into the tokens' weights in the gradient."""
-    n_heads = values.size
+    (offsets, signs, weights), n_heads = samples, values.size
+    temperatures, biases, label_column, weight_column = heads
     factor = np.empty(n_heads)
     for i in range(offsets.size - 1):
         length = offsets[i + 1] - offsets[i]
@@ -99,7 +88,7 @@ def _evidence_backward(  # type: ignore[no-untyped-def]
             weight, total = weights[i, weight_column[k]], factor[k]
             factor[k] = 0.0
             if weight > 0.0:
-                score = temperatures[k] * (largest[i, k] + np.log(total / length)) + intercepts[k]
+                score = temperatures[k] * (largest[i, k] + np.log(total / length)) + biases[k]
                 sign = signs[i, label_column[k]]
                 values[k] += weight * _loss(score, sign)
                 slope = weight * _slope(score, sign)

@@ -2,8 +2,7 @@
 
 A scorer gives u of shape (tokens, K, C): K heads, C classes. A pooling makes a score of each
 sequence of them, says how the tokens divide it, and does the same token by token: a new one is
-these five functions, and serves batches, explanations and streams. Columns are pooled one by one,
-whatever they mean; those of a head with several kinds of signal are then joined.
+these five functions, and serves batches, explanations and streams.
 """
 
 from collections.abc import Callable
@@ -24,7 +23,6 @@ _FAR = 700.0  # an exponent so far below the largest counts for nothing, and nev
 
 
 Scorer = Callable[[Array], Floats]
-"""tokens (tokens, d) → their scores (tokens, K, C)."""
 
 
 def linear_scores(directions: Floats, offsets: Floats, tokens: Array) -> Floats:
@@ -43,8 +41,7 @@ class HeadPooling:
     def divide(self, u: Floats, offsets: Indices, center: Floats) -> tuple[Floats, Floats, Floats]:
         """Return attention and contribution (tokens, K, C) of each token, and the baseline (K, C).
 
-        The baseline is the score of tokens that are all scored ``center``, (K, C). It and the
-        contributions of a sequence's tokens add up to its score; the attention to one.
+        The baseline is the score of tokens that are all scored ``center``, (K, C).
         """
         lengths = np.diff(offsets)
         attention = _spread(1.0 / np.repeat(lengths, lengths))
@@ -67,20 +64,15 @@ class HeadPooling:
 class EvidencePooling(HeadPooling):
     """a·log mean exp(Σ u/a) over choices of R tokens: the log-odds that some R carry a signal.
 
-    With R = 1 that is attention whose query is the readout. If signal tokens are neighbors, the
-    choices are windows. Tokens divide a score by their chances to be of the R. A head may have a
-    direction for each of several kinds of signal: its score is a·log Σ exp(score/a) over them.
+    Tokens divide a score by their chances to be of the R. A head may have a direction for each of
+    several kinds of signal: its score is a·log Σ exp(score/a) over them.
     """
 
-    temperatures: Floats
-    """(directions,): a; negative if tokens speak for the other class."""
-    n_signal: Indices
-    """(directions,): R; of a shorter sequence all tokens count."""
+    temperatures: Floats  # (directions,): a; negative if tokens speak for the other class
+    n_signal: Indices  # (directions,): R; of a shorter sequence all tokens count
     contiguous: bool = False
-    reference_length: float | None = None
-    """If given, sums instead of means, equal to these for so many tokens."""
-    heads: Indices | None = None
-    """(K,): the first direction of each head; by default each direction is a head."""
+    reference_length: float | None = None  # sums, equal to means for so many tokens
+    heads: Indices | None = None  # (K,): each head's first direction; None: each is a head
 
     def pool(self, u: Floats, offsets: Indices) -> Floats:
         """Return the log mean, times the temperature."""

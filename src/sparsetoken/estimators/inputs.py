@@ -1,13 +1,13 @@
 """What people pass to a classifier, checked: sequences, names of features, labels, weights."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
-from sparsetoken._types import Array, Floats, Indices
+from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import shown
+from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.chunks import chunks_of_array, is_dask
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.forms import check_frame
@@ -21,9 +21,11 @@ def check_data(classifier: Any, X: Any, *, reset: bool) -> Data:
         data: Data = chunks_of_array(X)
         _check_names(classifier, None, reset=reset)
     else:
-        names = _column_names(X)
-        if names is not None:
+        names = getattr(X, "columns", None)
+        if names is not None and all(isinstance(name, str) for name in names):
             check_frame(X)
+        else:
+            names = None
         if hasattr(X, "__array__") and not hasattr(X, "shape"):
             X = np.asarray(X)
         table = _is_table(X)
@@ -39,10 +41,10 @@ def check_data(classifier: Any, X: Any, *, reset: bool) -> Data:
     if reset:
         classifier.n_features_in_ = data.dim
     elif data.dim != classifier.n_features_in_:
-        name, expected = type(classifier).__name__, classifier.n_features_in_
+        name, where = type(classifier).__name__, "" if table else " per token"
         raise ValueError(
-            f"X has {data.dim} features{'' if table else ' per token'}, but {name} is expecting "
-            f"{expected} features as input"
+            f"X has {data.dim} features{where}, but {name} is expecting "
+            f"{classifier.n_features_in_} features as input"
         )
     return data
 
@@ -58,12 +60,8 @@ def _check_names(classifier: Any, names: Any, *, reset: bool) -> Indices | None:
     if fitted is None or names is None:
         if (fitted is None) != (names is None):
             has, out = ("has", "out") if fitted is None else ("does not have valid", "")
-            warnings.warn(
-                f"X {has} feature names, but {type(classifier).__name__} was fitted with{out} "
-                "feature names",
-                UserWarning,
-                stacklevel=5,
-            )
+            fitted_with = f"{type(classifier).__name__} was fitted with{out} feature names"
+            warn_caller(f"X {has} feature names, but {fitted_with}", UserWarning)
         return None
     unseen, missing = (sorted(set(a) - set(b)) for a, b in ((names, fitted), (fitted, names)))
     if unseen or missing or len(names) != len(fitted):
@@ -93,32 +91,21 @@ def plain_labels(y: Any) -> Any:
     return plain
 
 
-def _column_names(X: Any) -> Array | None:
-    """Return the columns of a frame if they are names."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return np.asarray(columns, dtype=object)
+def is_ragged(X: Any) -> bool:
+    """Return whether ``X`` is a form that holds sequences of any length."""
+    objects = isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind == "O"
+    return objects or isinstance(X, Sequences | list | tuple)
 
 
 def _is_table(X: Any) -> bool:
     """Return whether ``X`` has the form (n, d), or no form that has tokens."""
-    if isinstance(X, Sequences | str):
+    if not is_ragged(X):
+        return hasattr(X, "shape") and len(X.shape) < 3
+    if isinstance(X, Sequences) or len(X) == 0:
         return False
-    if isinstance(X, list | tuple):
-        return len(X) > 0 and np.ndim(X[0]) < 2 and not isinstance(X[0], str)
-    if _is_object_array(X):
-        return len(X) > 0 and np.ndim(X[0]) < 1
-    return hasattr(X, "shape") and len(X.shape) < 3
-
-
-def _is_object_array(X: Any) -> bool:
-    return isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind == "O"
-
-
-def is_ragged(X: Any) -> bool:
-    """Return whether ``X`` is a form that holds sequences of any length."""
-    return isinstance(X, Sequences | list | tuple) or _is_object_array(X)
+    if isinstance(X, np.ndarray):
+        return np.ndim(X[0]) < 1
+    return np.ndim(X[0]) < 2 and not isinstance(X[0], str)
 
 
 def check_sample_weight(sample_weight: Any, index: Indices) -> Floats:

@@ -6,7 +6,7 @@ the mean kernel of their pairs of tokens, in the span of a few landmarks.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,8 +16,8 @@ from sparsetoken._types import Array, Floats
 from sparsetoken.estimators.attention_heads import HeadObjective, HeadSpec
 from sparsetoken.estimators.head_pooling import Scorer
 from sparsetoken.estimators.members import Heads, TrainingSamples
-from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.estimators.standardize import SQUARED_NORM
+from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import Sequences
 
 _LANDMARKS = 200
@@ -35,19 +35,13 @@ KernelMap = tuple[Floats, Floats, Floats, Floats]
 
 @dataclass(kw_only=True)
 class KernelHeads(Heads):
-    """Heads that score a sequence by the mean of a smooth function of its tokens.
-
-    Their directions are the coefficients of the landmarks, (K, C, M).
-    """
+    """Heads whose directions are the coefficients of the landmarks, (fits, K, C, M)."""
 
     name: ClassVar[str] = "pooled"
     mean: Any = None
-    scale: Any = None
-    """(d,): what scales a token."""
-    landmarks: Any = None
-    """(M, d), scaled tokens."""
-    gammas: Any = None
-    """(K,), each four times the one before."""
+    scale: Any = None  # (d,): what scales a token
+    landmarks: Any = None  # (M, d), scaled tokens
+    gammas: Any = None  # (K,), each four times the one before
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
@@ -57,30 +51,36 @@ class KernelHeads(Heads):
         apart = squared[np.triu_indices(len(squared), 1)]
         typical = float(np.median(apart)) if apart.size else 0.0
         self.gammas = np.array(_WIDTHS) / (typical if typical > 0.0 else 1.0)
-        means = training.data.per_sample(kernel_means, self._kernel_map())
+        kernel_map = self.mean, self.scale, self.landmarks, self.gammas
+        means = training.data.per_sample(kernel_means, kernel_map)
         means = means.reshape(-1, len(self.gammas), len(self.landmarks))
+        spec = HeadSpec(1.0, None, SQUARED_NORM * _RIDGE / np.count_nonzero(training.weights))
         fits = []
         for k, gamma in enumerate(self.gammas):
-            root = _inverse_root(np.exp(-gamma * squared))
-            directions, intercepts = _fit_readouts(means[:, k] @ root, training)
+            # K^(−1/2), smooth where eigenvalues vanish: rounding must not decide.
+            values, vectors = np.linalg.eigh(np.exp(-gamma * squared))
+            roots = np.sqrt(np.maximum(values, 0.0) + _FLOOR * values[-1])
+            root = (vectors / roots) @ vectors.T
+            rows = Sequences(means[:, k] @ root, np.arange(len(means) + 1))
+            samples = replace(training, data=MemoryData(rows), unlabelled=None)
+            objective = HeadObjective(samples, [spec], training.fit_weights, pooled=True)
+            directions, intercepts = objective.minimize(_STEPS, _TOLERANCE)
             fits.append((directions @ root, intercepts))
         coefs, intercepts = (np.concatenate(parts, axis=1) for parts in zip(*fits, strict=True))
-        self.keep(coefs, intercepts)
+        self.directions, self.intercepts = coefs, intercepts
         scores = np.einsum("nkm,fkcm->fknc", means, coefs) + intercepts[:, :, np.newaxis]
         return training.held_out(scores)
 
     def scorer(self, column: int | None = None) -> Scorer:
         """Return f and the intercept."""
         classes = slice(None) if column is None else [column]
-        coefs, intercepts = self.directions[:, classes], self.intercepts[:, classes]
-        return partial(_kernel_scores, coefs, intercepts, self._kernel_map())
+        coefs, intercepts = self.directions[0][:, classes], self.intercepts[0][:, classes]
+        kernel_map = self.mean, self.scale, self.landmarks, self.gammas
+        return partial(_kernel_scores, coefs, intercepts, kernel_map)
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the widths of the kernels."""
         return [{"model": "kernel", "gamma": float(gamma)} for gamma in self.gammas]
-
-    def _kernel_map(self) -> KernelMap:
-        return self.mean, self.scale, self.landmarks, self.gammas
 
 
 def kernel_means(sequences: Sequences, kernel_map: KernelMap) -> Floats:
@@ -126,39 +126,17 @@ def _squared_distances(tokens: Floats, landmarks: Floats) -> Floats:
     return np.maximum(distances, 0.0, out=distances)
 
 
-def _inverse_root(kernel: Floats) -> Floats:
-    """Return K^(−1/2), smooth where eigenvalues vanish: rounding must not decide."""
-    values, vectors = np.linalg.eigh(kernel)
-    return (vectors / np.sqrt(np.maximum(values, 0.0) + _FLOOR * values[-1])) @ vectors.T
-
-
 def _pick_tokens(training: TrainingSamples) -> Floats:
     """Return random tokens that depend neither on the order of sequences nor of their tokens."""
     rng = np.random.default_rng(training.seed)
     order = training.order[training.weights[training.order] > 0]
     rows = order[rng.permutation(len(order))][:_LANDMARKS]
-    lengths = training.data.lengths[rows]
     most = -(-_LANDMARKS // len(rows))
-    picked = [np.sort(rng.permutation(length)[:most]) for length in lengths]
-    # As many sequences at once as memory has room for.
-    batch = np.cumsum(lengths) * training.data.dim // training.data.memory_budget
     tokens = []
-    for number in np.unique(batch):
-        members = np.flatnonzero(batch == number)
-        taken = training.data.take(np.sort(rows[members])).sequences
-        for k, place in zip(members, np.argsort(np.argsort(rows[members])), strict=True):
-            sequence = taken[int(place)]
-            last = sequence[:, -4:]  # usually enough to order tokens, and much quicker
-            keys = last if len(np.unique(last, axis=0)) == len(last) else sequence
-            tokens.append(sequence[np.lexsort(keys.T)][picked[k]])
+    for row in rows:
+        sequence = training.data.take(np.array([row])).sequences[0]
+        last = sequence[:, -4:]  # usually enough to order tokens, and much quicker
+        keys = last if len(np.unique(last, axis=0)) == len(last) else sequence
+        picked = np.sort(rng.permutation(len(sequence))[:most])
+        tokens.append(sequence[np.lexsort(keys.T)][picked])
     return np.concatenate(tokens)[:_LANDMARKS].astype(np.float64)
-
-
-def _fit_readouts(rows: Floats, training: TrainingSamples) -> tuple[Floats, Floats]:
-    """Return weights (fits, 1, C, M) and intercepts of logistic regressions with a ridge."""
-    samples = training.with_rows(rows)
-    ridge = SQUARED_NORM * _RIDGE / np.count_nonzero(training.weights)
-    spec = HeadSpec(1.0, None, ridge)
-    objective = HeadObjective(samples, [spec], training.fit_weights, pooled=True)
-    points = minimize_many(objective, objective.start(), _STEPS, _TOLERANCE)
-    return objective.in_data(points)

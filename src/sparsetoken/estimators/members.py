@@ -1,80 +1,51 @@
 """What a stack is made of: the contract of a member, and what members are fitted to.
 
-A member learns one or several scores of a sequence. The stack weighs every score by how well it
-does on held-out samples, so a member says what its scores are when samples are held out. All else
-has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
+A member learns one or several scores of a sequence, and says what they are when samples are held
+out. All else has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import Fold
-from sparsetoken.estimators.head_pooling import (
-    HeadPooling,
-    ReadoutPooling,
-    Scorer,
-    linear_scores,
-    pooled_scores,
-)
+from sparsetoken.estimators.head_pooling import HeadPooling, Scorer, pooled_scores
 from sparsetoken.estimators.reference import class_signs
 from sparsetoken.estimators.standardize import Standard
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.sequences import Sequences
 
 
+@dataclass
 class TrainingSamples:
     """Labelled sequences, the folds that hold them out, and common coordinates of their tokens.
 
-    Parameters
-    ----------
-    data : Data
-        The sequences.
-    index, weights : ndarray of shape (n,)
-        Class and weight of each sample. The weights sum to one; a sample without weight is left
-        out.
-    folds : list of Fold
-        Samples that are held out together.
-    order : ndarray of int
-        All samples, in an order that depends on their tokens alone.
-    seed : int
-        For members that draw random numbers.
-    n_jobs : int or None
-        Threads, as in scikit-learn.
-    unlabelled : MemoryData, optional
-        Sequences without labels, for members that learn from them.
+    ``index`` and ``weights``, of sum one, are class and weight of each sample; one without weight
+    is left out. ``order`` holds all samples, ordered by their tokens alone. Members may draw random
+    numbers from ``seed``, use ``n_jobs`` threads, and learn from ``unlabelled`` sequences.
     """
 
-    def __init__(
-        self,
-        data: Data,
-        index: Indices,
-        weights: Floats,
-        folds: list[Fold],
-        order: Indices,
-        seed: int,
-        n_jobs: int | None = None,
-        unlabelled: MemoryData | None = None,
-    ) -> None:
-        self.data, self.index, self.weights, self.folds = data, index, weights, folds
-        self.order, self.seed, self.n_jobs = order, seed, n_jobs
-        self.signs = class_signs(index)
-        self.all_data = data
+    data: Data
+    index: Indices
+    weights: Floats
+    folds: list[Fold]
+    order: Indices
+    seed: int
+    n_jobs: int | None = None
+    unlabelled: MemoryData | None = None
+
+    def __post_init__(self) -> None:
+        self.signs, weights = class_signs(self.index), self.weights
+        self.all_data = self.data
         """With the unlabelled sequences at the end."""
-        if unlabelled is not None and isinstance(data, MemoryData):
-            self.all_data = data.followed_by(unlabelled)
+        if self.unlabelled is not None and isinstance(self.data, MemoryData):
+            self.all_data = self.data.followed_by(self.unlabelled)
             each = 1.0 / np.count_nonzero(weights)
-            weights = np.append(weights, np.full(len(unlabelled), each))
+            weights = np.append(weights, np.full(len(self.unlabelled), each))
         self.standard = Standard(self.all_data, weights)
         self.mean, self.scale = self.standard.mean, self.standard.scale
-
-    def with_rows(self, rows: Floats) -> "TrainingSamples":
-        """Return the same samples with a sequence of one token each."""
-        data = MemoryData(Sequences(rows, np.arange(len(rows) + 1)))
-        return TrainingSamples(data, self.index, self.weights, self.folds, self.order, self.seed)
 
     @property
     def fit_weights(self) -> Floats:
@@ -86,12 +57,9 @@ class TrainingSamples:
         return columns
 
     def held_out(self, scores: Floats) -> Floats:
-        """Return the scores of each sample by the fit without it, NaN if there is none.
+        """Return the scores (K, n, C) of each sample by the fit without it, NaN if there is none.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (1 + folds, K, n, C)
-            Scores by the fit to all samples and by those without each fold.
+        They are given by the fit to all samples and by those without each fold, (1 + folds, ...).
         """
         held_out = np.full(scores.shape[1:], np.nan)
         for number, fold in enumerate(self.folds, start=1):
@@ -100,25 +68,24 @@ class TrainingSamples:
 
 
 class TokenPart(NamedTuple):
-    """What every token of some sequences did: columns are the scores of a member."""
+    """What every token did: attention (tokens, K) of sum one over a sequence, and contributions.
+
+    These add up to the score with the baseline (K,), the score of tokens that are all the center.
+    """
 
     attention: Floats
-    """(tokens, K); of sum one over a sequence."""
     contributions: Floats
-    """(tokens, K): their sum over a sequence, and the baseline, is the score."""
     baseline: Floats
-    """(K,): the score of a sequence whose tokens are all the mean token."""
 
 
 class Member:
-    """A member of a stack gives K scores per class, for C classes.
+    """A member of a stack gives K scores for each of C classes, or the log-odds of two: C = 1.
 
-    Two classes have C = 1 score, the log-odds of the second. A fitted member consists of numbers,
-    strings, arrays, lists and dicts in its public attributes, so that it can be saved.
+    Fitted, it is numbers, strings, arrays, lists and dicts in public attributes: it can be saved.
     """
 
-    name: ClassVar[str]
-    """The name in ``members_``."""
+    name: ClassVar[str]  # the name in ``members_``
+    prior: Any = None  # (K,): weights of the scores before held-out samples tell; None: equal
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Learn, and return the scores (K, n, C) of the samples when they were held out."""
@@ -147,12 +114,7 @@ class Member:
         """Return what there is to say about each of the K scores."""
         return [{}]
 
-    def prior_of(self, count: int) -> Floats:
-        """Return the weights of the K scores among each other, before held-out samples tell."""
-        return np.full(count, 1.0 / count)
-
-    # Scores token by token. A summary of some tokens must say all that the scores need; by default
-    # it holds the tokens themselves, so that a member without a better one takes their time.
+    # Scores token by token, from a summary of tokens; by default it holds the tokens themselves.
 
     def summarize(self, token: Array) -> Any:
         """Return the summary of one token."""
@@ -206,53 +168,14 @@ class TokenHeads(Member):
 class Heads(TokenHeads):
     """Heads with a direction and an intercept each, of all samples and without each fold."""
 
-    directions: Any = None
-    """(K, C, d)."""
-    intercepts: Any = None
-    """(K, C)."""
-    folds: list[Any] = field(default_factory=list)
-    """Directions and intercepts of the fits without each fold."""
-
-    def keep(self, directions: Floats, intercepts: Floats) -> None:
-        """Keep the heads of the fit to all samples, and of those without each fold."""
-        heads = [list(pair) for pair in zip(directions, intercepts, strict=True)]
-        (self.directions, self.intercepts), self.folds = heads[0], heads[1:]
+    directions: Any = None  # (fits, K, C, d): of all samples, and without each fold
+    intercepts: Any = None  # (fits, K, C)
 
     def without_fold(self, fold: int) -> Self:
         """Return the heads that were fitted without a fold."""
-        return self.at(*self.folds[fold])
+        return self.of_fit(fold + 1)
 
-    def at(self, directions: Floats, intercepts: Floats) -> Self:
-        """Return the same kinds of heads with other directions and intercepts."""
-        return replace(self, directions=directions, intercepts=intercepts, folds=[])
-
-    def held_out_scores(self, training: TrainingSamples) -> Floats:
-        """Return the scores (K, n, C) of each sample by the fit without it, NaN if there is none.
-
-        Each fold is scored by its own fit alone.
-        """
-        shape = (len(self.describe()), len(training.index), self.intercepts.shape[1])
-        held_out = np.full(shape, np.nan)
-        for number, fold in enumerate(training.folds):
-            unseen = self.without_fold(number).scores(training.data.take(fold.held_out))
-            held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
-        return held_out
-
-
-@dataclass
-class LinearHead(TokenHeads):
-    """A head with a query and a readout, for two classes: ⟨coef, Xᵀ softmax(X query)⟩ + b."""
-
-    name: ClassVar[str] = "attention"
-    query: Floats
-    coef: Floats
-    intercept: float
-
-    def scorer(self, column: int | None = None) -> Scorer:
-        """Return what scores tokens by query and readout."""
-        directions = np.stack([self.query, self.coef])[:, np.newaxis]
-        return partial(linear_scores, directions, np.array([[0.0], [self.intercept]]))
-
-    def pooling(self) -> HeadPooling:
-        """Return the mean of readouts, weighed by the softmax of queries."""
-        return ReadoutPooling()
+    def of_fit(self, number: int) -> Self:
+        """Return the heads of one of the fits."""
+        fitted = self.directions[number][np.newaxis], self.intercepts[number][np.newaxis]
+        return replace(self, directions=fitted[0], intercepts=fitted[1])

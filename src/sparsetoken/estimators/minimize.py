@@ -21,15 +21,17 @@ def minimize_many(
 ) -> Floats:
     """Return a minimum (K, P) of each of K smooth objectives, from the rows of ``start``.
 
-    ``objective(points, which)`` returns values (A,) and gradients (A, P) of the objectives
-    ``which`` at the rows of ``points``: only those not finished yet are asked for. An objective is
-    finished after so many steps, or when one lowers it by less than ``tolerance`` of its value.
+    ``objective(points, which)`` returns values (A,) and gradients (A, P) of some of them. One is
+    finished after so many steps, or when a step lowers it by less than ``tolerance`` of its value.
     """
     which = np.arange(len(start))
     point = start.copy()
     value, gradient = objective(point, which)
-    history = _CurvaturePairs(*start.shape)
-    direction = history.direction(gradient, which)
+    # The last steps of each objective, and the changes of its gradient along them; one over the
+    # product of both is zero where nothing is stored.
+    moves, changes = np.zeros((2, _MEMORY, *start.shape))
+    inverse, latest = np.zeros((_MEMORY, len(start))), np.full(len(start), -1)
+    direction = _descent(gradient, which, moves, changes, inverse, latest)
     length = np.ones(len(start))
     taken, trials = np.zeros((2, len(start)), dtype=int)
     which = which[np.abs(gradient).max(axis=1) > 0]
@@ -37,16 +39,24 @@ def minimize_many(
         current, along = point[which], direction[which]
         trial = current + length[which, np.newaxis] * along
         new_value, new_gradient = objective(trial, which)
-        slope = _dot(gradient[which], along)
+        slope = np.einsum("kp,kp->k", gradient[which], along)
         old = value[which]
         expected = _ARMIJO * length[which] * slope + _NOISE * np.abs(old)
         good = new_value <= old + expected  # false where not a number
 
         accepted = which[good]
-        history.add(accepted, (trial - current)[good], (new_gradient - gradient[which])[good])
+        move, change = (trial - current)[good], (new_gradient - gradient[which])[good]
+        product = np.einsum("kp,kp->k", move, change)
+        size = np.linalg.norm(move, axis=1) * np.linalg.norm(change, axis=1)
+        curved = product > 1e-8 * size
+        stored = accepted[curved]
+        latest[stored] = slot = (latest[stored] + 1) % _MEMORY
+        moves[slot, stored], changes[slot, stored] = move[curved], change[curved]
+        inverse[slot, stored] = 1.0 / product[curved]
         point[accepted], gradient[accepted] = trial[good], new_gradient[good]
         value[accepted] = new_value[good]
-        direction[accepted] = history.direction(new_gradient[good], accepted)
+        history = moves, changes, inverse, latest
+        direction[accepted] = _descent(new_gradient[good], accepted, *history)
         length[accepted], trials[accepted] = 1.0, 0
         taken[accepted] += 1
 
@@ -62,43 +72,15 @@ def minimize_many(
     return point
 
 
-class _CurvaturePairs:
-    """The last steps of each objective, and the changes of its gradient along them."""
-
-    def __init__(self, count: int, size: int) -> None:
-        self.steps, self.changes = np.zeros((2, _MEMORY, count, size))
-        self.inverse = np.zeros((_MEMORY, count))  # of ⟨step, change⟩; zero: nothing stored
-        self.latest = np.full(count, -1)
-
-    def add(self, which: Indices, steps: Floats, changes: Floats) -> None:
-        """Remember a step of each objective in ``which``, if its curvature was positive."""
-        product = _dot(steps, changes)
-        size = np.linalg.norm(steps, axis=1) * np.linalg.norm(changes, axis=1)
-        curved = product > 1e-8 * size
-        which = which[curved]
-        self.latest[which] = slot = (self.latest[which] + 1) % _MEMORY
-        self.steps[slot, which], self.changes[slot, which] = steps[curved], changes[curved]
-        self.inverse[slot, which] = 1.0 / product[curved]
-
-    def direction(self, gradients: Floats, which: Indices) -> Floats:
-        """Return minus the inverse Hessian times each gradient; of length one without history."""
-        directions = -gradients
-        _two_loops(directions, which, self.steps, self.changes, self.inverse, self.latest)
-        return directions
-
-
-def _dot(first: Floats, second: Floats) -> Floats:
-    return np.einsum("kp,kp->k", first, second)
-
-
 @njit(nogil=True)
-def _two_loops(directions, which, steps, changes, inverse, latest):  # type: ignore[no-untyped-def]
-    along = np.empty(_MEMORY)
+def _descent(gradients, which, moves, changes, inverse, latest):  # type: ignore[no-untyped-def]
+    """Return minus the inverse Hessian times each gradient; of length one without history."""
+    directions, along = -gradients, np.empty(_MEMORY)
     for row in range(which.size):
         k, vector = which[row], directions[row]
         for age in range(_MEMORY):
             slot = (latest[k] - age) % _MEMORY
-            along[age] = inverse[slot, k] * np.dot(steps[slot, k], vector)
+            along[age] = inverse[slot, k] * np.dot(moves[slot, k], vector)
             vector -= along[age] * changes[slot, k]
         last = latest[k] % _MEMORY
         if inverse[last, k] > 0.0:
@@ -108,4 +90,5 @@ def _two_loops(directions, which, steps, changes, inverse, latest):  # type: ign
         for age in range(_MEMORY - 1, -1, -1):
             slot = (latest[k] - age) % _MEMORY
             back = inverse[slot, k] * np.dot(changes[slot, k], vector)
-            vector += (along[age] - back) * steps[slot, k]
+            vector += (along[age] - back) * moves[slot, k]
+    return directions

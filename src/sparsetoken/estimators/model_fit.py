@@ -15,32 +15,23 @@ _FAR_TAILS = 1.5  # beside what so many tokens scatter by chance
 class ModelFit:
     """How well the model describes data: each number beside what the model says.
 
-    Parameters
-    ----------
-    gain : float
-        Mean log-likelihood ratio, signal to no signal, of held-out sequences that should carry it,
-        in nats a sequence. The model says positive: their tokens are likelier with the signal.
-    harmless : float
-        The same of held-out sequences that should not carry it. The model says negative.
-    tails : float
-        Variance of the squared lengths of tokens without signal over that of Gaussian noise. The
-        model says one; outliers make it large, and clusters large or small.
-    shared : float
-        Variance of the mean token of a sequence over that of independent tokens. The model says
-        one; what all tokens of a sequence have in common makes it large.
-    odds : float
-        What the log-odds must be multiplied by to fit held-out labels. The model says one; near
-        zero the odds mean little.
-    n_tokens : int
-        Tokens that ``tails`` and ``shared`` were computed from.
+    The model says that ``gain`` is positive, ``harmless`` negative, and the others are one.
     """
 
     gain: float
+    """Mean log-likelihood ratio, of signal to none, of held-out sequences that should carry it."""
     harmless: float
+    """The same of held-out sequences that should not carry it."""
     tails: float
+    """Variance of the squared lengths of tokens without signal over that of Gaussian noise:
+    outliers make it large, and clusters large or small."""
     shared: float
+    """Variance of the mean token of a sequence over that of independent tokens; what all tokens of
+    a sequence have in common makes it large."""
     odds: float
+    """What the log-odds must be multiplied by to fit held-out labels; near zero they say little."""
     n_tokens: int
+    """Tokens that ``tails`` and ``shared`` were computed from."""
 
     @property
     def holds(self) -> bool:
@@ -91,10 +82,9 @@ def describe_fit(
 ) -> ModelFit:
     """Return how well the model describes labelled sequences.
 
-    ``noise`` are some of those that should not carry the signal. White coordinates of a token are
-    (x − mean) times the whitening, a matrix or a scale. ``scores`` are the log-odds (n, C) of all
-    sequences when they were held out, or NaN; ``carries`` says which should carry the signal, and
-    ``odds`` is the factor that made log-odds of the model's.
+    ``noise`` are some of those that should not carry the signal. ``scores`` are the log-odds (n, C)
+    of all sequences when they were held out, or NaN; ``carries`` says which should carry the
+    signal, and ``odds`` is the factor that made log-odds of the model's.
     """
     seen = np.isfinite(scores)
     gain, harmless = (
@@ -113,11 +103,6 @@ def describe_fit(
     gram = white.T @ white if len(white) > white.shape[1] else white @ white.T
     count, trace = len(white) - 1.0, float(np.trace(gram))
     expected = 2.0 * (float((gram**2).sum()) - trace**2 / count) / max(count, 1.0) ** 2
-    return ModelFit(
-        gain,
-        harmless,
-        float(squared.var() / expected) if expected > 0 else np.nan,
-        shared / float(squared.mean()) if squared.any() else np.nan,
-        odds,
-        len(white),
-    )
+    tails = float(squared.var() / expected) if expected > 0 else np.nan
+    shared = shared / float(squared.mean()) if squared.any() else np.nan
+    return ModelFit(gain, harmless, tails, shared, odds, len(white))

@@ -6,9 +6,7 @@ In coordinates in which the noise is white it is
 
 if s are the tokens' chances to carry the signal, and these follow from v without the token's own
 part of it (docs/theory, section 17). The iteration of both starts from the mean of the sequences
-that carry the signal and from their longest tokens, since signals are long; what explains the
-labels best goes on. The strength θ, the noise along v and the mean of the tokens without signal are
-found on the way.
+that carry the signal and from their longest tokens; what explains the labels best goes on.
 """
 
 from dataclasses import dataclass, fields
@@ -41,28 +39,18 @@ _COPIED = 2**26  # numbers: of so many, the sequences that may carry the signal 
 class Columns:
     """What columns know after some iterations, an entry or a row each."""
 
-    group: Indices
-    """Which priors and weights of samples a column has."""
-    kind: Indices
-    """Which of its head's kinds of signal: a head is a run of columns, the first of kind 0."""
-    frequency: Floats
-    """How frequent the kind is; what a head's lack to one are kinds without a direction yet."""
+    group: Indices  # which priors and weights of samples a column has
+    kind: Indices  # which of its head's kinds of signal: a head is a run of columns
+    frequency: Floats  # of the kind; what a head lacks to one are kinds without a direction
     n_signal: Indices
-    vectors: Floats
-    """v, in white coordinates."""
-    strength: Floats
-    """θ², what the squared length of v would be without doubt."""
+    vectors: Floats  # v, in white coordinates
+    strength: Floats  # θ², what the squared length of v would be without doubt
     precision: Floats
-    occupied: Floats
-    """Fraction of the tokens that carry the signal."""
-    sharpness: Floats
-    """Inverse variance of the noise along v."""
-    rate: Floats
-    """Fraction of the sequences that carry the signal."""
-    evidence: Floats
-    """Log-likelihood of the labels, when it was last computed."""
-    likelihood: Floats
-    """Log-likelihood of the unlabelled sequences, over that of noise, when last computed."""
+    occupied: Floats  # fraction of the tokens that carry the signal
+    sharpness: Floats  # inverse variance of the noise along v
+    rate: Floats  # fraction of the sequences that carry the signal
+    evidence: Floats  # log-likelihood of the labels, when it was last computed
+    likelihood: Floats  # the same of unlabelled sequences, over that of noise
 
     @property
     def heads(self) -> Indices:
@@ -102,8 +90,7 @@ class Columns:
 class Iteration:
     """The iteration for one class and many columns: a step of all is one pass over the tokens.
 
-    A group of columns has the samples' ``weights`` of one fit, (n, fits). ``carries`` says which
-    samples may carry the signal, and ``contiguous`` whether the tokens that do are neighbors.
+    A group of columns has the samples' ``weights`` of one fit, (n, fits).
     """
 
     def __init__(
@@ -125,14 +112,27 @@ class Iteration:
             self.rows = np.flatnonzero((self.priors != 0.0) & self.weights.any(axis=1))
             self.carriers = self.data.take(self.rows)
 
-    def solve(self, n_signals: Indices) -> list[Columns]:
-        """Return a column for each group, for each of increasing numbers of signal tokens."""
-        columns = self._begin()
+    def solve(self) -> Columns:
+        """Return a column of one signal token for each group: the best of several starts."""
+        n_groups = self.weights.shape[1]
+        starts, groups = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
+        count = min(_STARTS, _NUMBERS // self.training.data.size)
+        if count > 0:
+            longest = self.longest_tokens()
+            order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
+            for number in range(n_groups):
+                usable = self.is_usable(number)[order]
+                starts.append(longest[order[usable][:count]])
+                groups.append(np.full(len(starts[-1]), number))
+        columns = self.started(np.concatenate(starts), np.concatenate(groups))
         for steps, count in _ROUNDS:
             self.run(columns, steps)
-            columns = columns.take(_best(columns, count))
+            order = np.lexsort((-columns.evidence, columns.group))
+            group = columns.group[order]
+            rank = np.arange(len(order)) - np.searchsorted(group, group)
+            columns = columns.take(order[rank < count])
         self.run(columns, LAST)
-        return self.with_numbers(columns, n_signals)
+        return columns
 
     def with_numbers(self, columns: Columns, n_signals: Indices) -> list[Columns]:
         """Return columns for each of these numbers of signal tokens, from those for one."""
@@ -163,10 +163,7 @@ class Iteration:
         columns.sharpness = np.clip(columns.squared / variance, 1.0 / _SHARPEST, _SHARPEST)
 
     def in_data(self, columns: Columns) -> tuple[Floats, Floats]:
-        """Return directions (columns, d) and offsets of a token's log-odds, for tokens as they are.
-
-        Each of the signal tokens has its part of the log-odds that a sequence carries any.
-        """
+        """Return directions (columns, d) and offsets of log-odds, for tokens as they are."""
         directions, centers = self.training.standard.to_data(columns.vectors, self.shrinkage)
         offsets = (columns.offsets + centers) * columns.sharpness
         offsets += (logit(columns.rate) + np.log(columns.frequency)) / columns.n_signal
@@ -181,27 +178,24 @@ class Iteration:
         single = np.zeros(len(group), dtype=int), ones.copy(), np.ones(len(group), dtype=int)
         return Columns(group, *single, vectors, strength, *start)
 
+    def started(self, tokens: Floats, group: Indices) -> Columns:
+        """Return columns whose directions have seen one white token each."""
+        columns = self.at(tokens, group)
+        columns.vectors /= (columns.precision + 1.0)[:, np.newaxis]
+        return columns
+
     def longest_tokens(self) -> Floats:
         """Return the longest token of each sequence that may carry the signal, white."""
         standard = self.training.standard
-        longest = self.carriers.per_sample(longest_tokens, standard.mean, standard.scale)
-        return standard.from_data(longest, np.ones(len(longest)), self.shrinkage)
+        return self.white(self.carriers.per_sample(longest_tokens, standard.mean, standard.scale))
 
-    def _begin(self) -> Columns:
-        """Return columns that know nothing, and that start from the longest tokens."""
-        n_groups = self.weights.shape[1]
-        starts, group = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
-        count = min(_STARTS, _NUMBERS // self.training.data.size)
-        if count > 0:
-            longest = self.longest_tokens()
-            order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
-            for number, weights in enumerate(self.weights.T):
-                usable = (self.priors * weights)[self.rows[order]] > 0  # of labelled ones
-                starts.append(longest[order[usable][:count]])
-                group.append(np.full(len(starts[-1]), number))
-        columns = self.at(np.concatenate(starts), np.concatenate(group))
-        columns.vectors /= (columns.precision + 1.0)[:, np.newaxis]
-        return columns
+    def white(self, tokens: Floats) -> Floats:
+        """Return tokens in white coordinates."""
+        return self.training.standard.from_data(tokens, np.ones(len(tokens)), self.shrinkage)
+
+    def is_usable(self, group: int) -> Bools:
+        """Return which of the carriers have a label, and a weight in a group."""
+        return (self.priors * self.weights[:, group])[self.rows] > 0
 
     def _step(self, columns: Columns) -> Floats:
         """Make one step, and return by what part of its length each vector moved."""
@@ -229,18 +223,11 @@ class Iteration:
     ) -> PosteriorSums:
         standard = self.training.standard
         vectors, centers = standard.to_data(columns.vectors, self.shrinkage)
-        scores = standard.mean, standard.scale, np.ascontiguousarray(vectors.T), centers
+        geometry = standard.mean, standard.scale, np.ascontiguousarray(vectors.T), centers
         odds = columns.offsets, columns.sharpness, columns.precision
         beliefs = np.stack([*odds, columns.rate, columns.frequency])
         kind = columns.heads, columns.n_signal, columns.group, self.contiguous, judge
-        return PosteriorSums(*data.total(posterior_sums, rows, *scores, beliefs, *kind))
-
-
-def _best(columns: Columns, count: int) -> Indices:
-    """Return the columns with the most evidence, so many of each group, group by group."""
-    order = np.lexsort((-columns.evidence, columns.group))
-    rank = np.arange(len(order)) - np.searchsorted(columns.group[order], columns.group[order])
-    return order[rank < count]
+        return PosteriorSums(*data.total(posterior_sums, rows, geometry, (beliefs, kind)))
 
 
 def noise_shrinkage(training: TrainingSamples) -> float:

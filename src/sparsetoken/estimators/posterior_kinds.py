@@ -1,8 +1,7 @@
 """Several kinds of signal: a direction for each of them (docs/theory, section 19).
 
-A positive sequence carries a signal of one of K kinds. A single direction that expects its kind in
-a part of the positives only, and noise in the others, finds one of the kinds by itself, whichever
-is nearest to where it started. So many are started from long tokens, those that end far from each
+A single direction that expects its kind in a part of the positives only, and noise in the others,
+finds one of the kinds by itself. So many are started from long tokens, those that end far from each
 other become a head, and further ones start from sequences that this head does not explain. All
 kinds of a head are then iterated together. A start that fails ends with little evidence.
 """
@@ -36,9 +35,8 @@ def discover_kinds(
 ) -> Columns | None:
     """Return a head of several kinds for each group of samples; None if one kind does as well.
 
-    ``single`` is a head of one kind for each group: all samples, and those without each fold. The
-    evidence of the labels must exceed ``least``, and kinds that do not help with the held-out
-    samples of ``folds`` are left out.
+    ``single`` is a head of one kind for each. The evidence of the labels must exceed ``least``, and
+    kinds that do not help with held-out samples are left out.
     """
     heads = _with_fewer(iteration, _find_kinds(iteration, single, MOST_KINDS))
     joined = reduce(Columns.followed_by, heads)
@@ -49,10 +47,8 @@ def discover_kinds(
         return None
     columns = _in_all_groups(iteration, first)
     helpful = _helpful_kinds(iteration, columns, folds)
-    if len(helpful) == len(first.group):
-        return columns
-    if len(helpful) == 1:
-        return None
+    if len(helpful) == len(first.group) or len(helpful) == 1:
+        return columns if len(helpful) > 1 else None
     columns = _together(columns, np.flatnonzero(np.isin(columns.kind, helpful)), len(helpful))
     iteration.run(columns, LAST)
     return columns
@@ -67,13 +63,18 @@ def fit_kinds(iteration: Iteration, single: Columns, n_kinds: int) -> Columns:
 
 def _find_kinds(iteration: Iteration, single: Columns, most: int) -> Columns:
     """Return a head of at most so many kinds for the first group of samples."""
-    tokens = _candidates(iteration, single)
-    usable = (iteration.priors * iteration.weights[:, 0])[iteration.rows] > 0
+    # Each sequence's longest token, and the one that speaks most for the mean of all kinds.
+    longest, (direction, _) = iteration.longest_tokens(), iteration.in_data(single.take([0]))
+    best = iteration.carriers.per_sample(largest_tokens, direction.T)[:, 0]
+    orders = (np.argsort(-v, kind="stable") for v in ((longest**2).sum(axis=1), best[:, 0]))
+    whites = longest, iteration.white(best[:, 1:])
+    tokens = [(white[order], order) for white, order in zip(whites, orders, strict=True)]
+    usable = iteration.is_usable(0)
     others = copy(iteration)  # in which explained sequences have no say
     head = single.take(slice(0))
     while usable.any():
         starts = [one[usable[rows]][: _STARTS // 2] for one, rows in tokens]
-        pool = head.followed_by(_start(others, np.concatenate(starts), np.zeros(1, dtype=int)))
+        pool = head.followed_by(_start(others, np.concatenate(starts), np.array([0])))
         chosen = _distinct(pool, most)
         if len(chosen) <= len(head.group):
             break
@@ -92,19 +93,22 @@ def _find_kinds(iteration: Iteration, single: Columns, most: int) -> Columns:
 
 
 def _in_all_groups(iteration: Iteration, first: Columns) -> Columns:
-    """Return a head for each group of samples, given that of the first.
-
-    Others start from the tokens of their own samples that speak most for each of its kinds, so that
-    samples held out have no part in their directions.
-    """
+    """Return a head for each group, given that of the first: others see their own samples only."""
     n_kinds, n_groups = len(first.group), iteration.weights.shape[1]
     iteration.run(first, LAST)
     if n_groups == 1:
         return first
-    started = _start(
-        iteration, _seeds(iteration, first), np.repeat(np.arange(1, n_groups), n_kinds)
-    )
-    others = _together(started, np.arange(len(started.group)), n_kinds)
+    groups = np.repeat(np.arange(1, n_groups), n_kinds)
+    # The tokens that speak most for each kind, among the positives of each other group.
+    directions, _ = iteration.in_data(first)
+    best = iteration.carriers.per_sample(largest_tokens, directions.T)
+    seeds = []
+    for group in range(1, n_groups):
+        usable = np.flatnonzero(iteration.is_usable(group))
+        largest = usable[best[usable, :, 0].argmax(axis=0)]
+        seeds.append(best[largest, np.arange(n_kinds), 1:])
+    others = _start(iteration, iteration.white(np.concatenate(seeds)), groups)
+    others = _together(others, np.arange(len(groups)), n_kinds)
     iteration.run(others, LAST)
     return first.followed_by(others)
 
@@ -154,18 +158,14 @@ def label_likelihood(odds: Floats) -> float:
 
 def _start(iteration: Iteration, tokens: Floats, group: Indices) -> Columns:
     """Return single directions that started from tokens."""
-    columns = iteration.at(tokens, np.resize(group, len(tokens)))
-    columns.vectors /= (columns.precision + 1.0)[:, np.newaxis]
+    columns = iteration.started(tokens, np.resize(group, len(tokens)))
     columns.frequency[:] = _ALONE
     iteration.run(columns, _STEPS)
     return columns
 
 
 def _distinct(columns: Columns, most: int) -> Indices:
-    """Return directions far from each other, the longest first.
-
-    A direction that finds its kind becomes as long as the signal, one that does not stays short.
-    """
+    """Return directions far from each other, the longest first: one that fails stays short."""
     chosen: list[int] = []
     rest = columns.vectors.copy()
     lengths = np.sqrt(columns.squared)
@@ -211,32 +211,3 @@ def _odds(iteration: Iteration, heads: Columns, data: Data) -> Floats:
     scorer = partial(linear_scores, directions[:, np.newaxis], offsets[:, np.newaxis])
     pooling = EvidencePooling(np.ones(len(offsets)), heads.n_signal, heads=heads.heads)
     return data.per_sample(pooled_scores, scorer, pooling)[:, :, 0]
-
-
-def _candidates(iteration: Iteration, single: Columns) -> list[tuple[Floats, Indices]]:
-    """Return tokens to start from, the most promising first, and which carriers they are of.
-
-    They are each sequence's longest token, as signals are long, and the one that speaks most for
-    the mean of all kinds, which a single direction has found.
-    """
-    longest = iteration.longest_tokens()
-    directions, _ = iteration.in_data(single.take(single.group == 0))
-    best = iteration.carriers.per_sample(largest_tokens, directions.T)[:, 0]
-    white = iteration.training.standard.from_data(
-        best[:, 1:], np.ones(len(best)), iteration.shrinkage
-    )
-    orders = (np.argsort(-v, kind="stable") for v in ((longest**2).sum(axis=1), best[:, 0]))
-    return [(one[order], order) for one, order in zip((longest, white), orders, strict=True)]
-
-
-def _seeds(iteration: Iteration, head: Columns) -> Floats:
-    """Return the token that speaks most for each kind, among the positives of each other group."""
-    directions, _ = iteration.in_data(head)
-    best = iteration.carriers.per_sample(largest_tokens, directions.T)
-    seeds = []
-    for weights in iteration.weights.T[1:]:
-        usable = np.flatnonzero((iteration.priors * weights)[iteration.rows] > 0)
-        for kind in range(len(directions)):
-            seeds.append(best[usable[best[usable, kind, 0].argmax()], kind, 1:])
-    standard = iteration.training.standard
-    return standard.from_data(np.array(seeds), np.ones(len(seeds)), iteration.shrinkage)

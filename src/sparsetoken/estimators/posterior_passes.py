@@ -1,12 +1,9 @@
 """Passes over the tokens for posterior heads: which tokens carry the signal, if it is so and so.
 
-A sequence that carries the signal has it in R tokens, any R of them. For a direction w and scores
-u = ⟨x, w⟩ + c the odds of that are the mean of exp(Σ u) over all subsets of R tokens, and a token's
-chance to carry the signal is its part of that sum: softmax for R = 1, and for more the elementary
-symmetric polynomials of exp(u). If the R tokens are neighbors, the subsets are windows.
-
-There may be several kinds of signal, a direction each: a head is a run of columns, and the odds are
-the mean over its kinds, too, by how frequent they are (docs/theory, section 19).
+For a direction w and scores u = ⟨x, w⟩ + c the odds that R tokens carry the signal are the mean of
+exp(Σ u) over subsets or windows of R tokens, and a token's chance is its part of that sum
+(places.py). There may be several kinds of signal, a direction each: a head is a run of columns, and
+the odds are the mean over its kinds, too, by how frequent they are (docs/theory, section 19).
 """
 
 from typing import Any, NamedTuple
@@ -25,48 +22,35 @@ _ROUNDING = 1e-9  # of frequencies that sum to one
 class PosteriorSums(NamedTuple):
     """Sums over the tokens of s, the chance to carry the signal; blocks add up entry by entry."""
 
-    along: Floats
-    """Σ s·x, (d, K)."""
+    along: Floats  # Σ s·x, (d, K)
     total: Floats
     squares: Floats
     evidence: Floats
-    """Log-likelihood of the labels by the log-odds, and by their half, quarter, …; (4, heads)."""
-    noise: Floats
-    """Number of tokens without signal, and sums of ⟨z, w⟩ and ⟨z, w⟩² over them; (3, K)."""
-    unlabelled: Floats
-    """Number of unlabelled sequences with a signal, and the log-likelihood of all; (2, heads)."""
+    """(4, heads): log-likelihood of the labels by the odds, their root, its root, …"""
+    noise: Floats  # (3, K): tokens without signal, and sums of ⟨z, w⟩ and ⟨z, w⟩² over them
+    unlabelled: Floats  # (2, heads): how many carry the signal, and the log-likelihood
 
 
 def posterior_sums(
-    sequences: Sequences,
-    priors: Floats,
-    weights: Floats,
-    mean: Floats,
-    scale: Floats,
-    vectors: Floats,
-    centers: Floats,
-    beliefs: Floats,
-    heads: Indices,
-    *columns: Any,
+    sequences: Sequences, priors: Floats, weights: Floats, geometry: Any, heads: Any
 ) -> PosteriorSums:
-    """Return what sequences say about directions: ⟨z, w⟩ is ⟨x, vector⟩ + center, (d, K) and (K,).
+    """Return what sequences say about directions w: ⟨z, w⟩ is ⟨x, vector⟩ + center.
 
-    ``priors`` are the sequences' chances to carry the signal; a negative one stands for the
-    head's rate, that of unlabelled sequences. What else columns know are ``beliefs``, (5, K): shift
-    and sharpness of scores u = sharpness·(⟨z, w⟩ + shift), the precision of w, to which a token
-    adds its signal times itself, divided by this, the rate, and how frequent the kind is; the
-    columns at which heads begin; ``n_signal``; ``group``, their column of weights; whether signal
-    tokens are ``contiguous``; and ``judge``: whether sequences without the signal have a say, for
-    the evidence and the noise.
+    ``geometry`` is (mean, scale) of z, and vectors (d, K) and centers. ``priors`` are the chances
+    of sequences to carry the signal; a negative one stands for the head's rate. ``heads`` are
+    beliefs, (5, K): shift and sharpness of scores u = sharpness·(⟨z, w⟩ + shift), precision of w,
+    rate, and frequency of the kind; and columns: where heads begin, their numbers of signal tokens
+    and columns of weights, whether signal tokens are neighbors, and whether sequences without the
+    signal have a say, for the evidence and the noise.
     """
+    (mean, scale, vectors, centers), (beliefs, columns) = geometry, heads
     tokens = sequences.tokens.astype(np.float64, copy=False)
     scores = tokens @ vectors
     scores += centers
     norms = _scaled_norms(tokens, mean, scale)
-    sums, by_head = np.zeros((5, scores.shape[1])), np.zeros((6, len(heads)))
-    _posterior(
-        scores, norms, sequences.offsets, priors, weights, beliefs, heads, *columns, sums, by_head
-    )
+    sums, by_head = np.zeros((5, scores.shape[1])), np.zeros((6, len(columns[0])))
+    samples = sequences.offsets, priors, weights
+    _posterior(scores, norms, samples, beliefs, columns, sums, by_head)
     return PosteriorSums(tokens.T @ scores, sums[0], sums[1], by_head[:4], sums[2:], by_head[4:])
 
 
@@ -77,9 +61,9 @@ def longest_tokens(sequences: Sequences, mean: Floats, scale: Floats) -> Floats:
 
 
 def largest_tokens(sequences: Sequences, directions: Floats) -> Floats:
-    """Return the token of each sequence that is largest along each of K directions (d, K).
+    """Return what each sequence's largest token along directions (d, K) is, and the token.
 
-    Of shape (n, K, 1 + d): what it is along the direction, and the token.
+    Both in one array, (n, K, 1 + d).
     """
     along = sequences.tokens.astype(np.float64, copy=False) @ directions
     rows = np.stack([_largest(sequences, column) for column in along.T], axis=1)
@@ -108,11 +92,9 @@ def _scaled_norms(tokens, mean, scale):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, error_model="numpy")
-def _posterior(  # type: ignore[no-untyped-def]
-    scores, norms, offsets, priors, weights, beliefs, heads, n_signal, group, contiguous, judge,
-    sums, by_head,
-):  # fmt: skip
+def _posterior(scores, norms, samples, beliefs, columns, sums, by_head):  # type: ignore[no-untyped-def]
     """Turn ⟨z, w⟩ into weight times the chance to carry the signal."""
+    (offsets, priors, weights), (heads, n_signal, group, contiguous, judge) = samples, columns
     rates, total, squares, noise = beliefs[3], sums[0], sums[1], sums[2:]
     evidence, unlabelled = by_head[:4], by_head[4:]
     ends = np.append(heads[1:], scores.shape[1])
@@ -131,9 +113,8 @@ def _posterior(  # type: ignore[no-untyped-def]
             tokens = u, norms[low:high], chance[:n_kinds], trial, of_kind[:n_kinds]
             if prior == 0.0:
                 _add_noise(noise[:, first:end], weight, u)
-                _add_evidence(
-                    evidence[:, h], weight, -_infer(tokens, none, belief, prior, size, contiguous)
-                )
+                odds = _infer(tokens, none, belief, prior, size, contiguous)
+                _add_evidence(evidence[:, h], weight, -odds)
                 u[:] = 0.0
                 continue
             rate = prior if prior > 0.0 else rates[first]
@@ -141,10 +122,12 @@ def _posterior(  # type: ignore[no-untyped-def]
             if prior > 0.0:
                 _add_evidence(evidence[:, h], weight, odds)
             else:
-                carries = _update(rate, odds)
+                carries = rate / (rate + (1.0 - rate) * np.exp(-odds))
                 _add_noise(noise[:, first:end], weight * (1.0 - carries), u)
                 unlabelled[0, h] += weight * carries
-                unlabelled[1, h] += weight * _log_likelihood(rate, odds)
+                top = max(odds, 0.0)
+                likelihood = rate * np.exp(odds - top) + (1.0 - rate) * np.exp(-top)
+                unlabelled[1, h] += weight * (top + np.log(likelihood))
             for k in range(first, end):
                 for t in range(high - low):
                     s = chance[k - first, t]
@@ -155,10 +138,9 @@ def _posterior(  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, error_model="numpy")
 def _infer(tokens, place, belief, rate, n_signal, contiguous):  # type: ignore[no-untyped-def]
-    """Return the log-odds of a sequence, and fill the chances (kinds, tokens).
+    """Return the log-odds of a sequence, and fill the chances (kinds, tokens); none without a rate.
 
-    A token's own part of a direction is left out of its score. Without a ``rate`` it has none, and
-    no chance.
+    A token's own part of a direction is left out of its score.
     """
     scores, norms, chance, trial, of_kind = tokens
     shift, sharpness, precision, _, frequency = belief
@@ -176,25 +158,14 @@ def _infer(tokens, place, belief, rate, n_signal, contiguous):  # type: ignore[n
         top = of_kind.max() if rest == 0.0 else max(of_kind.max(), 0.0)
         of_kind[:] = frequency * np.exp(of_kind - top)
         odds = top + np.log(of_kind.sum() + (rest * np.exp(-top) if rest > 0.0 else 0.0))
-        carries = _update(rate, odds) * np.exp(top - odds) if rate > 0.0 else 0.0
+        carries = 0.0
+        if rate > 0.0:
+            carries = rate / (rate + (1.0 - rate) * np.exp(-odds)) * np.exp(top - odds)
         for k in range(n_kinds):
             for t in range(place.shape[1]):
                 new = carries * of_kind[k] * place[k, t]
                 chance[k, t] = new if r == 0 else 0.5 * (chance[k, t] + new)
     return odds
-
-
-@njit(nogil=True, error_model="numpy")
-def _update(rate, odds):  # type: ignore[no-untyped-def]
-    """Return the chance of a sequence to carry the signal, which was ``rate`` before."""
-    return rate / (rate + (1.0 - rate) * np.exp(-odds))
-
-
-@njit(nogil=True, error_model="numpy")
-def _log_likelihood(rate, odds):  # type: ignore[no-untyped-def]
-    """Return log(1 − rate + rate·e^odds)."""
-    largest = max(odds, 0.0)
-    return largest + np.log(rate * np.exp(odds - largest) + (1.0 - rate) * np.exp(-largest))
 
 
 @njit(nogil=True, error_model="numpy")

@@ -1,8 +1,4 @@
-"""Probes as plain tensors, for software that knows nothing of us: a file, or a torch module.
-
-Every head is a query and a readout for tokens in standard coordinates. One formula, which the file
-spells out in its header, scores by all of them; ``to_torch`` has the same tensors as buffers.
-"""
+"""Probes as plain tensors, for software that knows nothing of us: a file, or a torch module."""
 
 import json
 import os
@@ -17,7 +13,8 @@ from sparsetoken._types import Array, Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.members import LinearHead, Member
+from sparsetoken.estimators.linear import LinearHead
+from sparsetoken.estimators.members import Member
 from sparsetoken.losses import Logistic, get_loss
 
 _FORMULA = """\
@@ -40,8 +37,7 @@ def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 
     """Write a fitted classifier as plain tensors, in a safetensors file.
 
     The file holds no training data and needs no package of ours to be used: its metadata say in
-    words how its tensors score a sequence. They are float64 and called mean, scale, queries,
-    readouts, temperatures, n_signal, biases, group, limits, weights, shift and threshold.
+    words how its tensors, all float64, score a sequence.
 
     Parameters
     ----------
@@ -54,10 +50,6 @@ def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 
         The score above which the second of two classes is predicted, such as
         ``clf.threshold(fpr=0.01)``. It is not used for the scores.
 
-    See Also
-    --------
-    save : All that a classifier knows, for us to load again.
-
     Examples
     --------
     >>> import tempfile, pathlib, sparsetoken as st
@@ -67,8 +59,7 @@ def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "probe.safetensors")
     ...     st.export(clf, path, threshold=clf.threshold(fpr=0.05))
-    ...     tensors = load_file(path)
-    >>> tensors["queries"].shape[1:]  # of each head: scores, features
+    ...     load_file(path)["queries"].shape[1:]  # of each head: scores, features
     (1, 20)
     """
     tensors = _tensors(classifier, threshold)
@@ -103,13 +94,8 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
         than two, of tokens X of shape (batch, L, d). ``mask`` of shape (batch, L) is true where
         there is a token; a sequence without any has score NaN. Its buffers have the names of
         :func:`export`, so that ``module.load_state_dict`` takes such a file. They stay float32 in
-        a model that is moved to another type: a mean rounded to bfloat16 is another mean. Tokens of
-        any type, bfloat16 too, are converted. The scores differ from ``decision_function`` of the
-        same tokens by less than 1e-4 of their standard deviation.
-
-    Notes
-    -----
-    Needs torch: ``pip install "sparsetoken[torch]"``.
+        a model that is moved to another type; tokens of any type are converted. The scores differ
+        from ``decision_function`` by less than 1e-4 of their standard deviation.
     """
     try:
         import torch
@@ -165,8 +151,7 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
             raw = torch.where(self.temperatures[:, None] != 0, evidence, along)
             raw = torch.where(count[..., None] > 0, raw, torch.nan)
             joined = self._join_kinds(raw).clamp(*self.limits[..., None])
-            scores = torch.einsum("k,bkc->bc", self.weights, joined)
-            scores = scores + self.shift
+            scores = torch.einsum("k,bkc->bc", self.weights, joined) + self.shift
             return scores[:, 0] if scores.shape[1] == 1 else scores
 
     tensors = _tensors(classifier, threshold)
@@ -177,8 +162,8 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
 def _log_choices(torch: Any, scores: Any, degree: int) -> Any:
     """Return the log of Σ exp(sum of scores) over choices of 0, 1, ... ``degree`` tokens, first.
 
-    Scores are (batch, L, heads, classes). Halves of a sequence are joined, again and again: single
-    precision then loses as many roundings as there are halvings, not as there are tokens.
+    Halves of a sequence are joined, again and again: single precision then loses as many roundings
+    as there are halvings, not as there are tokens.
     """
     blocks = torch.stack([torch.zeros_like(scores), scores])
     while blocks.shape[2] > 1 or len(blocks) <= degree:
@@ -188,15 +173,9 @@ def _log_choices(torch: Any, scores: Any, degree: int) -> Any:
             blocks = torch.cat([blocks, nothing], 2)
         first, second = blocks[:, :, ::2], blocks[:, :, 1::2]
         most = len(blocks) - 1
+        taken = [slice(max(0, n - most), n + 1) for n in range(min(2 * most, degree) + 1)]
         blocks = torch.stack(
-            [
-                torch.logsumexp(
-                    first[max(0, n - most) : min(n, most) + 1]
-                    + second[max(0, n - most) : min(n, most) + 1].flip(0),
-                    0,
-                )
-                for n in range(min(2 * most, degree) + 1)
-            ]
+            [torch.logsumexp(first[part] + second[part].flip(0), 0) for part in taken]
         )
     return blocks[:, :, 0]
 
@@ -235,8 +214,7 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
 def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:
     """Return queries and readouts (K, C, d), temperatures, n_signal (K,), biases (K, C), n_kinds.
 
-    They are for tokens as they are; the temperature of a linear readout is zero. The last says how
-    many of the K directions make one head.
+    The temperature of a linear readout is zero; ``n_kinds`` of the K directions make one head.
     """
     if isinstance(member, LinearHead):
         vectors = (vector[np.newaxis, np.newaxis] for vector in (member.query, member.coef))
@@ -253,11 +231,12 @@ def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:
             "exported: fit a classifier without them"
         )
     temperatures = member.temperatures
-    queries = member.directions / temperatures[:, np.newaxis, np.newaxis]
+    readouts = member.directions[0]
+    queries = readouts / temperatures[:, np.newaxis, np.newaxis]
     if member.pooled:
         queries, temperatures = np.zeros_like(queries), np.zeros_like(temperatures)
     n_signal, n_kinds = (n.astype(np.float64) for n in (member.n_signal, member.n_kinds))
-    return queries, member.directions, temperatures, n_signal, member.intercepts, n_kinds
+    return queries, readouts, temperatures, n_signal, member.intercepts[0], n_kinds
 
 
 def _metadata(classifier: Any) -> dict[str, str]:

@@ -5,10 +5,8 @@ every loss. With more features than samples the optimum lies in the span of the 
 problem is first reduced to it by a QR decomposition: nothing of size d×d is built.
 
 * square loss: scikit-learn's ``Ridge`` solves exactly this (λ times Σs is its ``alpha``);
-* smooth losses, logistic and custom: damped Newton with an exact Hessian in the reduced space.
-  scikit-learn's Newton solver agrees on the logistic loss (the tests compare them) but knows no
-  other loss and stops on an absolute gradient, while on separable data with small λ the whole
-  gradient is below any fixed tolerance;
+* smooth losses: damped Newton in the reduced space. scikit-learn's Newton solver knows no loss but
+  the logistic and stops on an absolute gradient, which separable data with small λ stay below;
 * hinge loss: a primal–dual interior-point method. ``LinearSVC`` penalizes the bias, and ``SVC``
   (libsvm) needs a number of steps that grows with C = 1/(nλ): with λ = 1e-8 it does not end.
 """
@@ -39,25 +37,9 @@ class LinearReadout(NamedTuple):
 def fit_readout(
     features: Array, sign: Floats, reg: float, loss: Loss, sample_weight: Floats | None = None
 ) -> LinearReadout:
-    """Return the minimum (w, b) of the ridge-regularized loss.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, p)
-        One row per sample.
-    sign : ndarray of shape (n,)
-        Labels, −1 or +1, both present.
-    reg : float
-        λ > 0.
-    loss : Loss
-        Convex loss of a score and a sign.
-    sample_weight : ndarray of shape (n,), optional
-        Non-negative weights; only their ratios matter.
-    """
+    """Return the minimum (w, b) of the ridge-regularized loss, for labels −1 and +1."""
     features = np.asarray(features, dtype=np.float64)
-    weights = (
-        np.ones(len(sign)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    )
+    weights = np.ones(len(sign)) if sample_weight is None else np.asarray(sample_weight, float)
     used = weights > 0
     if not used.all():  # a sample of weight zero is no sample
         features, sign, weights = features[used], sign[used], weights[used]
@@ -74,20 +56,14 @@ def fit_readout(
         return LinearReadout(ridge.coef_, float(ridge.intercept_))
     # Centering changes only the bias and makes the Hessian's blocks nearly orthogonal.
     center = weights @ features
-    basis, reduced = _span(features - center)
+    basis, reduced = None, features - center
+    if len(features) < features.shape[1]:  # coordinates in the span of the rows
+        basis, triangle = np.linalg.qr(reduced.T)
+        reduced = np.ascontiguousarray(triangle.T)
     solve = _newton if loss.corner is None else _interior_point
     solution = solve(reduced, sign, reg, loss, weights)
     coef = solution[:-1] if basis is None else basis @ solution[:-1]
     return LinearReadout(coef, float(solution[-1] - coef @ center))
-
-
-def _span(features: Floats) -> tuple[Floats | None, Floats]:
-    """Return an orthonormal basis of the rows' span (None: all of it) and coordinates in it."""
-    n_samples, n_features = features.shape
-    if n_samples >= n_features:
-        return None, features
-    basis, triangle = np.linalg.qr(features.T)
-    return basis, np.ascontiguousarray(triangle.T)
 
 
 def _solve_bordered(features: Floats, curvature: Floats, reg: float, right: Floats) -> Floats:
@@ -136,9 +112,7 @@ def _newton(features: Floats, sign: Floats, reg: float, loss: Loss, weights: Flo
 def _interior_point(
     features: Floats, sign: Floats, reg: float, loss: Loss, weights: Floats
 ) -> Floats:
-    """Minimize the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − m + ξ ≥ 0, a their price.
-
-    m is the margin of the loss's corner.
+    """Minimize the hinge loss: slack ξ ≥ 0, excess r = y⟨w,f⟩ + yb − corner + ξ ≥ 0, a their price.
 
     Optimality: λw = Σ aᵢyᵢfᵢ, Σ aᵢyᵢ = 0, aᵢrᵢ = 0 and (sᵢ − aᵢ)ξᵢ = 0 with 0 ≤ a ≤ s. Mehrotra's
     predictor and corrector follow the path on which both products equal a μ that goes to zero.
@@ -176,12 +150,8 @@ def _interior_point(
             d_price = weight * (drive - sign * (features @ move[:-1] + move[-1]))
             d_slack = (to_slack + slack * d_price) / other
             d_excess = (to_excess - excess * d_price) / price
-            length = min(
-                _to_boundary(price, d_price),
-                _to_boundary(other, -d_price),
-                _to_boundary(slack, d_slack),
-                _to_boundary(excess, d_excess),
-            )
+            pairs = (price, d_price), (other, -d_price), (slack, d_slack), (excess, d_excess)
+            length = min(_to_boundary(value, change) for value, change in pairs)
             if stage == "predict":
                 after = (price + length * d_price) @ (excess + length * d_excess)
                 after += (other - length * d_price) @ (slack + length * d_slack)
@@ -197,10 +167,7 @@ def _interior_point(
 def _to_boundary(value: Floats, change: Floats) -> float:
     """Return the longest step up to 1/0.995 that keeps ``value`` non-negative."""
     shrinks = change < 0
-    longest = 1.0 / 0.995
-    if shrinks.any():
-        longest = min(longest, float((-value[shrinks] / change[shrinks]).min()))
-    return longest
+    return float((-value[shrinks] / change[shrinks]).min(initial=1.0 / 0.995))
 
 
 def _converged(gap: float, value: float, point: Floats) -> Floats:

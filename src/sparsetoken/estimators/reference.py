@@ -18,42 +18,27 @@ _KEPT_NUMBERS = 2**21  # in the tokens that thresholds for other lengths are fou
 class Reference:
     """What ``fit`` remembers for thresholds: held-out scores, and some of its tokens.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, C)
-        Scores of samples when they were held out; NaN for those that never were.
-    classes : ndarray of int, shape (n,)
-        Their classes.
-    tokens : ndarray of shape (N, d), or None
-        Training tokens as they were given; None in a model saved without them.
-    offsets : ndarray of int, shape (m + 1,)
-        Where the sequences of these tokens begin and end.
-    kept_classes, kept_folds : ndarray of int, shape (m,)
-        The class of each of these sequences, and the fold that held it out, or −1.
-    lengths : ndarray of shape (2,)
-        Tokens of a sequence: the mean, and the length that a tenth of them stays below.
+    The sequences of ``tokens`` and ``offsets`` have the classes ``kept_classes``; the folds that
+    held them out are ``kept_folds``, or −1.
     """
 
-    scores: Any
-    classes: Any
-    tokens: Any
+    scores: Any  # (n, C): scores of samples when they were held out; NaN for those that never were
+    classes: Any  # (n,)
+    tokens: Any  # as they were given; None in a model saved without them
     offsets: Any
     kept_classes: Any
     kept_folds: Any
-    lengths: Any
+    lengths: Any  # (2,): mean length of a sequence, and the length that a tenth stays below
 
     def check(self, n_classes: int) -> None:
         """Refuse numbers, of a file perhaps, that do not go together."""
-        if any(
-            a.dtype.kind not in "iu" for a in (self.classes, self.kept_classes, self.kept_folds)
-        ):
+        classes = np.concatenate([self.classes, self.kept_classes])
+        if classes.dtype.kind not in "iu" or self.kept_folds.dtype.kind not in "iu":
             raise ValueError("classes and folds of held-out sequences must be integers")
-        for classes in (self.classes, self.kept_classes):
-            if not np.isin(classes, np.arange(n_classes)).all():
-                raise ValueError("a held-out sequence is of a class that does not exist")
-        if self.tokens is not None and len(Sequences(self.tokens, self.offsets)) != len(
-            self.kept_classes
-        ):
+        if not np.isin(classes, np.arange(n_classes)).all():
+            raise ValueError("a held-out sequence is of a class that does not exist")
+        kept = 0 if self.tokens is None else len(Sequences(self.tokens, self.offsets))
+        if self.tokens is not None and kept != len(self.kept_classes):
             raise ValueError("the kept tokens are not those of the kept sequences")
 
     def held_out(self, column: int, is_negative: Bools) -> Floats:
@@ -71,15 +56,9 @@ def remember(
     fold_of = np.full(len(index), -1)
     for number, fold in enumerate(folds):
         fold_of[fold.held_out] = number
-    return Reference(
-        held_out,
-        index,
-        kept.tokens,
-        kept.offsets,
-        index[rows],
-        fold_of[rows],
-        np.array([np.mean(data.lengths), np.quantile(data.lengths, 0.1)]),
-    )
+    lengths = np.array([np.mean(data.lengths), np.quantile(data.lengths, 0.1)])
+    samples = kept.tokens, kept.offsets, index[rows], fold_of[rows]
+    return Reference(held_out, index, *samples, lengths)
 
 
 def class_signs(index: Indices) -> Floats:
@@ -96,16 +75,11 @@ def mean_auc(scores: Floats, signs: Floats) -> float:
 
 
 def auc_influence(scores: Floats, signs: Floats) -> tuple[float, Floats]:
-    """Return the AUC, averaged over columns, and how far each sample moves it.
+    """Return the AUC of scores and labels ±1 (n, C), averaged, and how far each sample moves it.
 
     The squares of the latter sum to the variance of the AUC, estimated from the placements of the
     samples (DeLong); of two classifiers, the squares of the differences do to that of the
-    difference. A class of one sample moves nothing.
-
-    Parameters
-    ----------
-    scores, signs : ndarray of shape (n, C)
-        The scores, and labels ±1, both of which occur in each column.
+    difference. A class of one sample moves nothing. Both labels occur in each column.
     """
     aucs, influence = [], np.zeros(len(scores))
     for score, positive in zip(scores.T, signs.T > 0, strict=True):

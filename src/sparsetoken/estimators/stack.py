@@ -28,25 +28,15 @@ _LEAST = 1e-3
 class Stack:
     """Fitted members, and how their scores make one: Σ weight·(scale·score + shift).
 
-    Parameters
-    ----------
-    members : list of Member
-        Fitted members; all their scores, K of them, follow each other.
-    weights, scales : ndarray of shape (K,)
-        Each score's part in the whole, of sum one, and what calibrates it.
-    shift : ndarray of shape (C,)
-        Added to the score; an entry for each class, or one for two classes.
-    limits : ndarray of shape (2, K)
-        Scores are clipped to these limits: a rare token can score arbitrarily high.
-    center : ndarray of shape (d,)
-        The token that contributions of tokens are counted from.
+    The members' scores, K of them in all, follow each other; there are C of each, one for two
+    classes. Contributions of tokens are counted from the token ``center``, (d,).
     """
 
     members: list[Member]
-    weights: Any
-    scales: Any
-    shift: Any
-    limits: Any
+    weights: Any  # (K,), of sum one
+    scales: Any  # (K,): what calibrates each score
+    shift: Any  # (C,)
+    limits: Any  # (2, K): scores are clipped to these, as a rare token can score arbitrarily high
     center: Any
 
     def parts(self) -> Iterator[tuple[Member, Floats, Floats]]:
@@ -71,7 +61,13 @@ class Stack:
     def scores(self, data: Data, window: int | None = None) -> Floats:
         """Return the scores (n, C) of sequences, or the largest over windows of so many tokens."""
         if window is not None:
-            return _windowed_scores(self, data, window)
+            if not isinstance(data, MemoryData):
+                raise ValueError("window needs X in memory or in a folder, got a Dask array")
+            counts, ends = -(-data.lengths // window), np.cumsum(data.lengths)
+            first, owner = np.cumsum(counts) - counts, np.repeat(np.arange(len(data)), counts)
+            within = (np.arange(len(owner)) - first[owner]) * data.lengths[owner] // counts[owner]
+            cuts = np.append((ends - data.lengths)[owner] + within, ends[-1])
+            return np.maximum.reduceat(self.scores(data.cut(cuts)), first)
         stack = self.without_zero_weights()
         raw = np.concatenate([member.scores(data) for member in stack.members], axis=1)
         return stack.combine(raw)
@@ -85,58 +81,34 @@ class Stack:
         return np.split(values, np.cumsum([len(m.describe()) for m in self.members])[:-1])
 
 
-def single(member: Member, n_features: int) -> Stack:
-    """Return the stack of one member with one score, as it is."""
-    one, limits = np.ones(1), np.array([[-np.inf], [np.inf]])
-    return Stack([member], one, one, np.zeros(1), limits, np.zeros(n_features))
-
-
-def _windowed_scores(stack: Stack, data: Data, window: int) -> Floats:
-    if not isinstance(data, MemoryData):
-        raise ValueError("window needs X in memory or in a folder, got a Dask array")
-    counts, ends = -(-data.lengths // window), np.cumsum(data.lengths)
-    first = np.cumsum(counts) - counts
-    within = np.arange(counts.sum()) - np.repeat(first, counts)
-    lengths, starts, parts = (
-        np.repeat(a, counts) for a in (data.lengths, ends - data.lengths, counts)
-    )
-    cuts = np.append(starts + within * lengths // parts, ends[-1])
-    return np.maximum.reduceat(stack.scores(data.cut(cuts)), first)
-
-
 def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, Floats]:
-    """Fit members and weigh them; return the stack and its scores (n, C) of held-out samples.
-
-    The held-out scores are NaN for samples that were never held out.
-    """
+    """Fit members and weigh them; return the stack and its scores (n, C) of held-out samples."""
     held_out = [member.fit(training) for member in members]
     scores = np.concatenate(held_out)
     alike = Counter(member.name for member in members)
-    prior = np.concatenate(
-        [m.prior_of(len(s)) / alike[m.name] for m, s in zip(members, held_out, strict=True)]
-    )
-    prior /= prior.sum()
-    limits = score_limits(scores, training.index)
+    priors = [
+        (np.full(len(s), 1.0 / len(s)) if m.prior is None else m.prior) / alike[m.name]
+        for m, s in zip(members, held_out, strict=True)
+    ]
+    prior = np.concatenate(priors) / np.concatenate(priors).sum()
+    limits = _score_limits(scores, training.index)
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])
-    weights, scales, shift = weigh(clipped, training.index, training.weights, prior)
-    stack = Stack(members, weights, scales, shift, limits, training.mean)
+    weighed = weigh(clipped, training.index, training.weights, prior)
+    stack = Stack(members, *weighed, limits, training.mean)
     return stack, stack.combine(scores.swapaxes(0, 1))
 
 
-def score_limits(scores: Floats, index: Indices) -> Floats:
-    """Return what bounds each score, (2, K), from scores (K, n, C) of held-out samples.
-
-    Nine tenths of each class lie within; a quarter of that range is added on both sides.
-    """
+def _score_limits(scores: Floats, index: Indices) -> Floats:
+    """Return bounds (2, K) of which nine tenths of each class, and a margin, lie within."""
     seen = np.isfinite(scores).all(axis=(0, 2))
     if not seen.any():
-        return np.stack([np.full(len(scores), bound) for bound in (-np.inf, np.inf)])
+        return np.outer([-np.inf, np.inf], np.ones(len(scores)))
     ends = [
         np.quantile(scores[:, seen & (index == c)], (_OUTSIDE, 1.0 - _OUTSIDE), axis=1)
         for c in np.unique(index[seen])
     ]
     low, high = np.min(ends, axis=(0, 1, 3)), np.max(ends, axis=(0, 1, 3))
-    return np.stack([low - _MARGIN * (high - low), high + _MARGIN * (high - low)])
+    return np.stack([low, high]) + _MARGIN * np.outer([-1.0, 1.0], high - low)
 
 
 def weigh(
@@ -144,10 +116,9 @@ def weigh(
 ) -> tuple[Floats, Floats, Floats]:
     """Return weights and scales (K,), and a shift (C,), for scores (K, n, C) of held-out samples.
 
-    Each score is first scaled and shifted to fit the labels ``index``: one from training is too
-    sure of itself. Then the weights of all are found by the same loss, with a penalty like that of
-    twenty samples for leaving their prior: ``prior``, (K,) of sum one, times a power of the
-    likelihood of the labels by each score alone. Samples that were never held out are NaN.
+    Each score is first scaled and shifted to fit the labels ``index``. Then the weights of all are
+    found by the same loss, with a penalty like that of twenty samples for leaving their prior:
+    ``prior``, (K,) of sum one, times a power of the likelihood of the labels by each score alone.
     """
     n_scores, _, n_columns = scores.shape
     seen = np.isfinite(scores).all(axis=(0, 2)) & (sample_weights > 0)
@@ -155,7 +126,10 @@ def weigh(
         return prior, np.ones(n_scores), np.zeros(n_columns)
     scores, index = scores[:, seen], index[seen]
     sample_weights = sample_weights[seen] / sample_weights[seen].sum()
-    deviation = _shift_deviation(index, sample_weights, n_columns)
+    # Regularized members under-predict the rare class: the prior on shifts widens with imbalance.
+    logs = np.bincount(index, sample_weights, minlength=max(n_columns, 2))
+    logs = np.log(np.maximum(logs, 1e-12))
+    deviation = np.hypot(_SHIFT, np.diff(logs) if n_columns == 1 else logs - logs.mean())
     scales, shifts = _calibrate(scores, index, sample_weights, deviation)
     calibrated = scales[:, np.newaxis, np.newaxis] * scores + shifts[:, np.newaxis]
     n_samples = len(index)
@@ -176,9 +150,7 @@ def weigh(
     start = np.append(prior, np.zeros(n_columns))
     bounds = [(0.0, None)] * n_scores + [(None, None)] * n_columns
     options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
-    point = minimize(
-        objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
-    ).x
+    point = minimize(objective, start, jac=True, bounds=bounds, options=options).x
     weights, shift = point[:n_scores], point[n_scores:]
     if weights.sum() < _LEAST:  # nothing helps; keep the order that the members suggest
         weights = _LEAST * prior
@@ -201,25 +173,10 @@ def _loss(score: Floats, index: Indices, weights: Floats) -> tuple[Any, Floats]:
     return -(logs[..., rows, index] @ weights), weights[:, np.newaxis] * slope
 
 
-def _shift_deviation(index: Indices, weights: Floats, n_columns: int) -> Floats:
-    """Return the prior deviation of each column's shift.
-
-    Regularized members under-predict the rare class, so the prior on the shift widens with
-    imbalance.
-    """
-    logs = np.log(np.maximum(np.bincount(index, weights, minlength=max(n_columns, 2)), 1e-12))
-    odds = np.diff(logs) if n_columns == 1 else logs - logs.mean()
-    return np.hypot(_SHIFT, odds)
-
-
 def _calibrate(
     scores: Floats, index: Indices, weights: Floats, deviation: Floats
 ) -> tuple[Floats, Floats]:
-    """Return a positive scale and a shift for each score.
-
-    A weak prior keeps the scale positive, and the threshold within about a ``deviation`` of its
-    place, when scores tell little.
-    """
+    """Return a positive scale and a shift for each score; the prior of shifts has a deviation."""
     n_samples = scores.shape[1]
     # In units of its spread: a score may have any.
     spread = np.sqrt(np.mean(scores**2, axis=(1, 2)))

@@ -1,13 +1,12 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import compute_class_weight
 
-from sparsetoken._types import Bools, Floats, Indices
+from sparsetoken._types import Floats, Indices
 from sparsetoken.estimators.attention_heads import AttentionHeads, Head
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import (
@@ -21,8 +20,10 @@ from sparsetoken.estimators.folds import (
     tokens_far_out,
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
+from sparsetoken.estimators.posterior_heads import likely_kinds
 from sparsetoken.estimators.reference import remember
 from sparsetoken.estimators.stack import Stack, fit_stack
+from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.threads import one_blas_thread
@@ -61,10 +62,8 @@ class StackClassifier(SequenceClassifier):
 
         Parameters
         ----------
-        X : array (n, L, d) or (n, d), list of (L_i, d) arrays, Sequences, or Dask array (n, L, d)
-            The sequences; (n, d) means one token each.
-        y : array-like of shape (n,)
-            Labels of two or more classes.
+        X, y
+            As in :meth:`PooledClassifier.fit`; labels of two or more classes.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights of the sequences. Only their ratios matter: a weight of two is not
             a sequence that is there twice, since calibration counts sequences. Of scikit-learn's
@@ -72,43 +71,31 @@ class StackClassifier(SequenceClassifier):
         groups : array-like of shape (n,), optional
             What each sequence belongs to, such as a patient or a document: samples of one group
             are never on both sides of a fold.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
         """
         with one_blas_thread():
             data, index, weights = self._check_fit(X, y, sample_weight)
             groups = check_groups(align_labels(X, groups, "groups"), len(data))
             labelled, unlabelled = np.flatnonzero(index >= 0), None
-            weights = np.where(self._far_out(data, index), 0.0, weights)
+            far, words = tokens_far_out(data, getattr(self, "feature_names_in_", None))
+            if far.any() and not np.setdiff1d(index, index[~far]).size:  # of no class all are
+                words = f"{words}; fit leaves out {int(far.sum())} such of {len(data)}"
+                warn_caller(f"{words}: mend or clip these values if they should count", UserWarning)
+                weights = np.where(far, 0.0, weights)
             if len(labelled) < len(data):
                 if not isinstance(data, MemoryData):
                     raise ValueError("X must fit into memory if y holds -1 for unlabelled ones")
                 unlabelled = data.take(np.flatnonzero((index < 0) & (weights > 0)))
                 data, index, weights = data.take(labelled), index[labelled], weights[labelled]
                 groups = None if groups is None else groups[labelled]
-            weights = weights * self._class_weights(index)
+            labels = self.classes_[index]
+            of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+            if not (of_class > 0).all():
+                given = repr(self.class_weight)
+                raise ValueError(f"class_weight must be positive for every class, got {given}")
+            weights = weights * of_class[index]
             self._learn(data, index, weights / weights.sum(), groups, unlabelled)
         self.n_passes_ = data.passes.count
         return self
-
-    def _far_out(self, data: Data, index: Indices) -> Bools:
-        """Return which sequences to leave out, with a warning that names one of them.
-
-        None are left out if that would leave a class without any.
-        """
-        far, words = tokens_far_out(data, getattr(self, "feature_names_in_", None))
-        if not far.any() or np.setdiff1d(index, index[~far]).size:
-            return np.zeros(len(data), dtype=bool)
-        warnings.warn(
-            f"{words}; fit leaves out {int(far.sum())} such of {len(data)}: mend or clip these "
-            "values if they should count",
-            UserWarning,
-            stacklevel=3,
-        )
-        return far
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, calibrated on samples held out from ``fit``."""
@@ -118,10 +105,13 @@ class StackClassifier(SequenceClassifier):
         return np.stack([expit(-score), expit(score)], axis=1)
 
     @property
+    def n_kinds_(self) -> int:
+        """How many kinds of signal the posterior heads find; one if there are no such heads."""
+        return likely_kinds(self.stack_)
+
+    @property
     def heads_(self) -> list[Head]:
-        """The heads of attention and pooling; ``query_``, ``coef_``, ``intercept_`` are those of
-        the one with the largest weight.
-        """  # noqa: D205
+        """The heads of attention and pooling, with their weights."""
         return [
             head
             for member, weights, scales in self.stack_.parts()
@@ -131,7 +121,8 @@ class StackClassifier(SequenceClassifier):
 
     def _learn(
         self, data: Data, index: Indices, weights: Floats, groups: Any, unlabelled: Any
-    ) -> None:
+    ) -> tuple[TrainingSamples, Floats]:
+        """Fit the stack, and return what it was fitted to and its held-out scores."""
         rng = generator(self.random_state)
         order = natural_order(data)
         rows, stands_for = selection_rows(data, index, order, rng)
@@ -159,18 +150,12 @@ class StackClassifier(SequenceClassifier):
         kept = kept[subset_weights[kept] > 0]
         self.reference_ = remember(subset, subset_index, folds, held_out, kept)
         self._name_the_leading_head(training, len(rows) / len(data), rng)
-        self._describe_model_fit(training, held_out)
-
-    def _describe_model_fit(self, training: TrainingSamples, held_out: Floats) -> None:
-        """Learn what else a classifier has to say: nothing by default."""
+        return training, held_out
 
     def _name_the_leading_head(
         self, training: TrainingSamples, fraction: float, rng: np.random.Generator
     ) -> None:
-        """Find the head of largest weight in the leading kind, and from halves how reliable it is.
-
-        ``fraction`` says what part of all samples the training ones are.
-        """
+        """Find the head of largest weight in the leading kind, and by halves its reliability."""
         heads, of_kind = self.heads_, self.members_
         members = [m for m in self.stack_.members if isinstance(m, AttentionHeads)]
         sources = [(m, spec) for m in members for spec in m.specs for _ in range(spec.n_kinds)]
@@ -186,13 +171,3 @@ class StackClassifier(SequenceClassifier):
         if columns is not None and not member.pooled:
             queries, self.half_auc_ = member.half_fits(training, spec, columns)
             self.query_reliability_ = reliability(queries, 0.5 * fraction)
-
-    def _class_weights(self, index: Indices) -> Floats:
-        weights = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=self.classes_[index]
-        )
-        if not (weights > 0).all():
-            raise ValueError(
-                f"class_weight must be positive for every class, got {self.class_weight!r}"
-            )
-        return weights[index]

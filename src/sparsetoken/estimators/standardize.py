@@ -28,10 +28,8 @@ class Standard:
 
     Shrinkage 1 only scales each feature; below 1, the matrix is the inverse root of the correlation
     matrix drawn towards the identity. None scales all features alike, so that the tokens' mean
-    squared norm is ten. A feature that never varies gets scale zero: it carries nothing. Whether it
-    varies is judged by its own magnitude, and squares are taken of features divided by theirs, so
-    that neither a large scale beside small ones nor 1e200 matters. Every token has the weight of
-    its sequence.
+    squared norm is ten. A feature that never varies, judged by its own magnitude, gets scale zero.
+    Squares are taken of features divided by their magnitudes, so that 1e200 does not matter.
     """
 
     def __init__(self, data: Data, weights: Floats) -> None:
@@ -59,20 +57,16 @@ class Standard:
             if shrinkage is None:  # back to the features' relative sizes
                 relative = self._deviation / max(self._deviation.max(), _SMALLEST)
                 norm = max(float(np.linalg.norm(relative)), _SMALLEST)
-                matrix = np.sqrt(SQUARED_NORM) * relative / norm
+                self._matrices[None] = np.sqrt(SQUARED_NORM) * relative / norm
             else:
                 values, vectors = self._spectrum
                 root = 1.0 / np.sqrt((1.0 - shrinkage) * np.maximum(values, 0.0) + shrinkage)
-                matrix = (vectors * root) @ vectors.T
-            self._matrices[shrinkage] = matrix
+                self._matrices[shrinkage] = (vectors * root) @ vectors.T
         return self._matrices[shrinkage]
 
     @cached_property
     def noise_shrinkage(self) -> float:
-        """How far correlations are drawn to zero if those of independent features are noise.
-
-        So many tokens show squared correlations of 1/tokens without any: what part that is of all.
-        """
+        """What part of all squared correlations so many tokens of independent features show."""
         values, _ = self._spectrum
         dim = np.count_nonzero(self.scale)
         correlated = float(values @ values) - dim

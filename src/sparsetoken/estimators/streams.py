@@ -1,21 +1,20 @@
 """Scores of sequences whose tokens come one by one, with alarms."""
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Indices
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.stack import Stack
+from sparsetoken.sequences.checks import warn_caller
 
 
 class _Window:
     """Summary of the last tokens, by two stacks: three joins a token on average, no differences.
 
-    Each of the older tokens is kept as the summary from itself to the newest of the older: the
-    oldest leaves by being dropped. When none is left, the newer tokens become the older.
+    Each older token is kept as the summary from itself to the newest of the older. When none is
+    left, the newer tokens become the older.
     """
 
     def __init__(self, size: int, join: Callable[[Any, Any], Any]) -> None:
@@ -43,9 +42,8 @@ class ScoreStream:
     """The score of a sequence that grows token by token: what ``clf.stream()`` returns.
 
     ``update(token)`` takes time in proportion to heads times features, whatever came before, and
-    the score is ``decision_function`` of the tokens so far, up to rounding. All members take part:
-    the trees read running statistics. With a window a token takes the same time on average; now
-    and then one takes as long as ``window`` of them.
+    the score is ``decision_function`` of the tokens so far, up to rounding. With a window a token
+    takes the same time on average; now and then one takes as long as ``window`` of them.
 
     Attributes
     ----------
@@ -54,34 +52,24 @@ class ScoreStream:
     n_tokens : int
         How many tokens there were.
     alarm : bool
-        Whether the score was above ``threshold`` at any of the ``checks`` so far; always False
-        without ``fpr``.
-    threshold : Estimate or None
-        What the score is compared with.
-    checks : ndarray of int
-        The numbers of tokens after which it is compared; empty without ``fpr``.
+        Whether the score was above ``threshold`` at any of the ``checks`` so far.
+    threshold, checks : Estimate or None, ndarray of int
+        What the score is compared with, and the numbers of tokens after which it is.
     """
 
     def __init__(
-        self,
-        stack: Stack,
-        window: int | None,
-        threshold: Estimate | None = None,
-        checks: Sequence[int] | Indices = (),
+        self, stack: Stack, window: int | None, threshold: Estimate | None = None, checks: Any = ()
     ) -> None:
         self.threshold, self.checks = threshold, np.asarray(checks, dtype=int)
         self._stack, self._n_features = stack.without_zero_weights(), len(stack.center)
-        self._check_now = set(self.checks.tolist())
-        self._window_size = window
-        self._warned = False
+        self._window_size, self._warned = window, False
         self.reset()
 
     def reset(self) -> None:
         """Begin a new sequence."""
         size = self._window_size
         self.score: Any = None
-        self.n_tokens = 0
-        self.alarm = False
+        self.n_tokens, self.alarm = 0, False
         self._window = None if size is None else _Window(size, self._join)
         self._summary: Any = None
 
@@ -98,9 +86,10 @@ class ScoreStream:
             raise ValueError(f"token {self.n_tokens} is not finite: {token}")
         new = [member.summarize(token) for member in self._stack.members]
         if self._window is not None:
-            self._summary = self._window.add(new)
-        else:
-            self._summary = new if self._summary is None else self._join(self._summary, new)
+            new = self._window.add(new)
+        elif self._summary is not None:
+            new = self._join(self._summary, new)
+        self._summary = new
         self.n_tokens += 1
         count = min(self.n_tokens, self._window_size or self.n_tokens)
         members = zip(self._stack.members, self._summary, strict=True)
@@ -115,15 +104,14 @@ class ScoreStream:
         """Return whether the score is compared now; after the last check, as often as before."""
         last = int(self.checks[-1])
         if self.n_tokens <= last:
-            return self.n_tokens in self._check_now
+            return self.n_tokens in self.checks
         if not self._warned:
             self._warned = True
-            warnings.warn(
+            warn_caller(
                 f"this stream has more than the {last} tokens that it was made for: it is still "
                 "looked at, but a harmless one raises an alarm more often than fpr; ask for "
                 "stream(fpr=..., n_tokens=...) with the length of the longest sequence",
                 UserWarning,
-                stacklevel=3,
             )
         step = int(self.checks[-1] - self.checks[-2]) if len(self.checks) > 1 else last
         return (self.n_tokens - last) % step == 0

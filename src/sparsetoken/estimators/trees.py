@@ -1,7 +1,4 @@
-"""Trees on statistics of a sequence's tokens: for labels that the sequence as a whole decides.
-
-scikit-learn grows them; what is kept are plain arrays, which files can hold without pickle.
-"""
+"""Trees on statistics of a sequence's tokens: for labels that the sequence as a whole decides."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -24,7 +21,7 @@ from sparsetoken.sequences.passes import (
 )
 
 Forest = dict[str, Array]
-"""Trees as arrays: ``roots``, and for every node left, right, feature, threshold and value."""
+"""Trees of scikit-learn as arrays, which files can hold without pickle."""
 
 _TRIED = 0.1  # of the features, or their root if that is more, compete for a split, but
 _MOST_TRIED = 300  # at most, for the time that it takes
@@ -41,23 +38,14 @@ class Trees(Member):
     It gives two scores. Half of the trees see mean, largest, smallest and deviation, the others
     what fraction of the tokens exceeds each of several levels: a histogram tells a few tokens of a
     kind from many. Both see how many tokens there are. Together the forests of the folds are the
-    member: a tree without some of the samples is what bagging grows anyway, so that no second fit
-    is needed.
-
-    Parameters
-    ----------
-    n_trees : int
-        Trees, in the forests of all folds together.
+    member, as in bagging: there is no second fit to all samples.
     """
 
     name: ClassVar[str] = "statistics"
-    n_trees: int = 500
-    unit: Any = None
-    """A power of two for each feature, which brings it into the range of single precision."""
-    levels: Any = None
-    """(levels, d), which tokens are counted beyond."""
-    forests: list[Forest] = field(default_factory=list)
-    """Two for each fold: on statistics, and on fractions."""
+    n_trees: int = 500  # in the forests of all folds together
+    unit: Any = None  # (d,): powers of two that bring features into the range of single precision
+    levels: Any = None  # (levels, d), which tokens are counted beyond
+    forests: list[Forest] = field(default_factory=list)  # two for each fold
 
     def __post_init__(self) -> None:
         for forest in self.forests:
@@ -73,9 +61,8 @@ class Trees(Member):
             steps = np.outer(_LEVELS, deviation)
         self.levels = np.where(np.isfinite(steps), training.mean + steps, np.inf)
         rows = self._rows(training.data)
-        count, n_statistics = 1, 1 + 4 * len(self.unit)
-        numbers = np.arange(rows.shape[1])
-        halves = numbers[:n_statistics], np.append(numbers[:count], numbers[n_statistics:])
+        numbers, n_statistics = np.arange(rows.shape[1]), 1 + 4 * len(self.unit)
+        halves = numbers[:n_statistics], np.append(0, numbers[n_statistics:])  # 0: the length
         order = training.order[training.weights[training.order] > 0]
         # Classes are numbered as they come in that order: their names decide nothing.
         _, first, number = np.unique(training.index[order], return_index=True, return_inverse=True)
@@ -93,12 +80,8 @@ class Trees(Member):
             for half in halves:
                 seen = rows[used][:, half]
                 n_tried = max(int(np.sqrt(len(half))), min(int(_TRIED * len(half)), _MOST_TRIED))
-                trees = ExtraTreesClassifier(
-                    n_trees,
-                    max_features=n_tried,
-                    random_state=int(rng.integers(2**31)),
-                    n_jobs=training.n_jobs,
-                )
+                options = {"max_features": n_tried, "random_state": int(rng.integers(2**31))}
+                trees = ExtraTreesClassifier(n_trees, n_jobs=training.n_jobs, **options)
                 # Each tree would check again what is known to be right. Equal weights are left
                 # out: sums of whole numbers do not round, and ties between splits stay ties.
                 with config_context(assume_finite=True, skip_parameter_validation=True):
@@ -153,14 +136,11 @@ class Trees(Member):
 
 
 def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
-    """Return scores (n, 2, C) by the forests on statistics, and by those on fractions.
-
-    They are the log-odds of the second class, or the log-probability of each of several.
-    """
+    """Return log-odds (n, 2, 1), or log-probabilities of several classes, by both forests."""
     chances = np.zeros((2, len(rows), forests[0]["value"].shape[1]))
     for half in (0, 1):
         for forest in forests[half::2]:
-            _add_chances(rows, chances[half], *(forest[name] for name in _PARTS))
+            _add_chances(rows, chances[half], tuple(forest[name] for name in _PARTS))
         chances[half] /= sum(len(forest["roots"]) for forest in forests[half::2])
     logs = np.log(chances + _SURE).swapaxes(0, 1)
     return logs[..., 1:] - logs[..., :1] if logs.shape[2] == 2 else logs
@@ -169,29 +149,21 @@ def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
 def _check(forest: Forest, n_features: int, n_classes: int) -> None:
     """Refuse arrays, from a file perhaps, that are no trees: a walk in them might never end."""
     n_nodes, inner = len(forest["left"]), np.flatnonzero(forest["left"] >= 0)
-    if forest["value"].shape != (n_nodes, n_classes):
-        raise ValueError("the forests differ in their classes, or in length")
     if any(forest[name].shape != (n_nodes,) for name in _PARTS[2:-1]):
         raise ValueError("the arrays of a forest differ in length")
-    if not np.isfinite(forest["value"]).all():
-        raise ValueError("a tree's leaves hold values that are not finite")
-    for side in ("left", "right"):
-        children = forest[side][inner]
-        if ((children <= inner) | (children >= n_nodes)).any():
-            raise ValueError("a tree's node must come before its children")
-    for name, numbers, end in (
-        ("feature", forest["feature"][inner], n_features),
-        ("node", forest["roots"], n_nodes),
-    ):
-        if ((numbers < 0) | (numbers >= end)).any():
+    if forest["value"].shape != (n_nodes, n_classes) or not np.isfinite(forest["value"]).all():
+        raise ValueError("the forests differ in their classes, or have leaves that are not finite")
+    children = np.stack([forest["left"][inner], forest["right"][inner]])
+    if ((children <= inner) | (children >= n_nodes)).any():
+        raise ValueError("a tree's node must come before its children")
+    numbers = ("feature", forest["feature"][inner], n_features), ("node", forest["roots"], n_nodes)
+    for name, values, end in numbers:
+        if ((values < 0) | (values >= end)).any():
             raise ValueError(f"a tree speaks of a {name} that does not exist")
 
 
 def _as_arrays(trees: ExtraTreesClassifier, place: Indices, features: Indices) -> Forest:
-    """Return a forest; ``place[c]`` is the label that class c had when it was grown.
-
-    ``features`` are the columns that it has seen.
-    """
+    """Return a forest that saw some features; class c had the label ``place[c]``."""
     grown = [tree.tree_ for tree in trees.estimators_]
     sizes = np.array([tree.node_count for tree in grown])
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -208,9 +180,8 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices, features: Indices) -
 
 
 @njit(nogil=True)
-def _add_chances(  # type: ignore[no-untyped-def]
-    rows, chances, roots, left, right, feature, threshold, value
-):
+def _add_chances(rows, chances, forest):  # type: ignore[no-untyped-def]
+    roots, left, right, feature, threshold, value = forest
     for i in range(rows.shape[0]):
         for root in roots:
             node = root

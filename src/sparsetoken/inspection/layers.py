@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsetoken._types import Array, Floats
 from sparsetoken._validation import shown
-from sparsetoken.estimators.attention import AttentionClassifier
+from sparsetoken.estimators.classifiers import AttentionClassifier
 from sparsetoken.estimators.folds import check_groups, generator, held_out, split
 from sparsetoken.estimators.reference import auc_influence, class_signs
 from sparsetoken.inspection.measures import NORMAL_95, Measure, auc_measure

@@ -7,8 +7,8 @@ from scipy.optimize import minimize
 
 from sparsetoken._types import Array
 from sparsetoken.estimate import Estimate
+from sparsetoken.estimators.linear import two_gradient_steps
 from sparsetoken.estimators.readout import LinearReadout, fit_readout
-from sparsetoken.estimators.two_step import two_gradient_steps
 from sparsetoken.losses import get_loss
 from sparsetoken.models.attention import Attention
 from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Settings
