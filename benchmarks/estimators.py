@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
-from benchmarks.bag_networks import EmbeddedABMIL
-from benchmarks.bags import needle_digits
+from benchmarks.families import needle_digits
+from benchmarks.peers import torch_peer
 from benchmarks.report import Row, at_least, at_most, cpu_seconds, peak_bytes, ratio
 from sparsetoken import (
     AttentionClassifier,
@@ -39,7 +39,7 @@ def rows() -> Iterator[Row]:
         yield at_most(name, took, bound, "s")
         yield at_most(f"{name}: passes", fit().n_passes_, 200, "")
         if model is AttentionClassifier and importlib.util.find_spec("torchmil"):
-            peer = cpu_seconds(partial(EmbeddedABMIL().fit, few, labels), 1)
+            peer = cpu_seconds(partial(torch_peer("EmbeddedABMIL").fit, few, labels), 1)
             yield at_least("torchmil's ABMIL, 50 epochs: time / attention's", peer / took, 12.0)
     yield _stream(few, labels)
     yield from _large()
@@ -50,9 +50,12 @@ def rows() -> Iterator[Row]:
         yield _gradient(dtype)
     yield from _memory()
     for n, p in ((2000, 200), (200, 5000)):
+        solver = "newton-cholesky" if n > p else "lbfgs"  # the faster of the two
         for reg in (1e-2, 1e-6):
-            yield _logistic(n, p, reg)
-        yield _hinge(n, p, 1e-2)
+            how: dict[str, Any] = {"solver": solver, "tol": 1e-8, "max_iter": 10_000}
+            other = LogisticRegression(C=1 / (n * reg), **how)
+            yield _readout(n, p, reg, Logistic(), other)
+        yield _readout(n, p, 1e-2, Hinge(), SVC(kernel="linear", C=1 / (n * 1e-2), tol=1e-6))
 
 
 def _scaling(X: Sequences, y: Any) -> Iterator[Row]:
@@ -107,8 +110,7 @@ def _wide(n: int, length: int, dim: int, bound: float) -> Iterator[Row]:
     """Tokens as wide as those of language models, one of each positive shifted."""
     rng = np.random.default_rng(0)
     y = np.arange(n + 400) % 2
-    X = rng.standard_normal((n, length, dim), dtype=np.float32)
-    unseen = rng.standard_normal((400, length, dim), dtype=np.float32)
+    X, unseen = (rng.standard_normal((k, length, dim), dtype=np.float32) for k in (n, 400))
     shift = 7.0 * rng.standard_normal(dim, dtype=np.float32) / np.sqrt(dim, dtype=np.float32)
     X[y[:n] == 1, 0] += shift
     unseen[y[n:] == 1, 0] += shift
@@ -158,30 +160,12 @@ def _memory() -> Iterator[Row]:
             yield at_most(what, peak / X.nbytes, 1.0 if form == "array" else 2.0)
 
 
-def _readout_problem(n: int, p: int) -> tuple[Any, Any]:
+def _readout(n: int, p: int, reg: float, loss: Any, other: Any) -> Row:
     rng = np.random.default_rng(0)
     features = rng.standard_normal((n, p))
-    return features, np.where(features[:, 0] + rng.standard_normal(n) > 0, 1.0, -1.0)
-
-
-def _logistic(n: int, p: int, reg: float) -> Row:
-    features, sign = _readout_problem(n, p)
-    solver = "newton-cholesky" if n > p else "lbfgs"  # the faster of the two
-    other = LogisticRegression(C=1 / (n * reg), solver=solver, tol=1e-8, max_iter=10_000)
+    sign = np.where(features[:, 0] + rng.standard_normal(n) > 0, 1.0, -1.0)
     cost = ratio(
-        lambda: fit_readout(features, sign, reg, Logistic()),
-        lambda: other.fit(features, sign),
-        repeats=3,
+        lambda: fit_readout(features, sign, reg, loss), lambda: other.fit(features, sign), repeats=3
     )
-    return Row(f"readout, logistic {n}×{p}, λ={reg:g}: time / scikit-learn", cost, "×", "", True)
-
-
-def _hinge(n: int, p: int, reg: float) -> Row:
-    features, sign = _readout_problem(n, p)
-    other = SVC(kernel="linear", C=1 / (n * reg), tol=1e-6)
-    cost = ratio(
-        lambda: fit_readout(features, sign, reg, Hinge()),
-        lambda: other.fit(features, sign),
-        repeats=3,
-    )
-    return Row(f"readout, hinge {n}×{p}, λ={reg:g}: time / SVC", cost, "×", "", True)
+    what = f"readout, {type(loss).__name__.lower()} {n}×{p}, λ={reg:g}"
+    return Row(f"{what}: time / {type(other).__name__}", cost, "×")

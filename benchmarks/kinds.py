@@ -4,21 +4,20 @@
 features, with 0.5 to 8 samples a dimension and kind: errors of our classifiers beside the optimum,
 and how often the number of kinds is found. ``... bags FOLDER`` compares heads of one direction with
 heads of several: bags of digits whose needles are of several classes, messages with several kinds
-of words, and the stored bags (``benchmarks.bags``), in five folds.
+of words, and the stored bags (``benchmarks.data``), in two rounds of five folds.
 """
 
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.bags import stored_bags
-from benchmarks.report import mean_and_error
+from benchmarks.bags import folds_of
+from benchmarks.families import bag_sets, needle_digits
+from benchmarks.peers import QUICK
+from benchmarks.report import Table, mean_and_error, plus_minus, run
 from sparsetoken import (
     BayesAttentionClassifier,
     Sequences,
@@ -28,11 +27,7 @@ from sparsetoken import (
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.theory import optimal
 
-LEARNERS: dict[str, Any] = {
-    "bayes": lambda: BayesAttentionClassifier(random_state=0),
-    "sparsetoken": lambda: SparseTokenClassifier(random_state=0, n_trees=100),
-}
-STORED = ("tiger", "fox", "musk1", "brown_creeper")
+STORED = ["tiger", "fox", "musk1", "brown_creeper"]
 
 
 class OneKind(SparseTokenClassifier):
@@ -59,15 +54,16 @@ def random_problem(rng: np.random.Generator) -> tuple[SparseTokenProblem, int, i
             return problem, n_samples, dim
 
 
-def learners(n_problems: int = 30, seed: int = 2026) -> None:
+def learners(problems: int = 30, seed: int = 2026) -> None:
     """Set classifiers beside the optimum."""
-    ratios: dict[str, list[float]] = {name: [] for name in LEARNERS}
-    above: dict[str, int] = dict.fromkeys(LEARNERS, 0)
-    right = []
-    for number in range(n_problems):
+    names = ("bayes", "sparsetoken")
+    ratios, above, right = [], 0, []
+    table = Table("samples:7d", "tokens:6d", "dim:4d", "θ:5.2f", "kinds:5d", "found:12",
+                  "optimum:7.4f", *(f"{name}:20s" for name in names))  # fmt: skip
+    for number in range(problems):
         problem, n_samples, dim = random_problem(np.random.default_rng([seed, number]))
         floor = float(optimal(problem, n_samples / dim).test_error)
-        errors: dict[str, list[float]] = {name: [] for name in LEARNERS}
+        errors: dict[str, list[float]] = {name: [] for name in names}
         found = []
         for draw in range(4 if n_samples * problem.n_tokens * dim < 2e6 else 2):
             X, y, truth = problem.sample(
@@ -76,41 +72,27 @@ def learners(n_problems: int = 30, seed: int = 2026) -> None:
             new, labels = problem.sample(
                 2000, dim, random_state=1000 * seed + 500 + draw, direction=truth.directions
             )
-            for name, learner in LEARNERS.items():
-                clf = learner().fit(X, y)
+            fitted = {name: QUICK[name]().fit(X, y) for name in names}
+            found.append(fitted["bayes"].n_kinds_)
+            for name, clf in fitted.items():
                 errors[name].append(1.0 - clf.score(new, labels))
-                if name == "bayes":
-                    found.append(clf.n_kinds_)
         right += [one == problem.n_kinds for one in found]
-        line = f"{n_samples:5d} x {problem.n_tokens:2d} x {dim:3d}, θ={problem.signal:.2f}, "
-        line += f"{problem.n_kinds} kinds, found {found}: {floor:.4f}"
-        for name, values in errors.items():
+        cells, relative = [], []
+        for values in errors.values():
             mean, bar = mean_and_error(values)
             bar = math.hypot(bar, math.sqrt(floor * (1.0 - floor) / 2000 / len(values)))
             far = mean > 1.3 * floor + 3.0 * bar
-            ratios[name].append(mean / floor)
-            above[name] += far
-            line += f" | {name} {mean:.4f} ± {bar:.4f}{' ABOVE' if far else ''}"
-        print(line, flush=True)
+            above += far
+            relative.append(mean / floor)
+            cells.append(f"{mean:.4f} ± {bar:.4f}{' ABOVE' * far}")
+        ratios.append(relative)
+        size = n_samples, problem.n_tokens, dim, problem.signal, problem.n_kinds
+        table.add(*size, found, floor, *cells)
     print("above 1.3 times the optimum and three standard errors:", above)
-    print("median ratio:", {name: round(float(np.median(r)), 3) for name, r in ratios.items()})
+    print(
+        "median ratio:", dict(zip(names, np.median(ratios, axis=0).round(3).tolist(), strict=True))
+    )
     print(f"number of kinds right: {np.mean(right):.2f} of {len(right)} fits")
-
-
-def digits(needles: tuple[int, ...], n_bags: int = 300, seed: int = 0) -> tuple[Any, Any]:
-    """Return bags of about 20 digits; each positive one holds one needle."""
-    rng = np.random.default_rng(seed)
-    images, classes = load_digits(return_X_y=True)
-    wanted = np.isin(classes, needles)
-    rare, others = rng.permutation(images[wanted]), images[~wanted]
-    y = (np.arange(n_bags) < n_bags // 2).astype(np.int64)
-    bags = []
-    for i, label in enumerate(y):
-        bag = others[rng.choice(len(others), rng.integers(15, 26), replace=False)]
-        if label:
-            bag[rng.integers(len(bag))] = rare[i]
-        bags.append(bag)
-    return Sequences.from_list(bags), y
 
 
 def messages(n_kinds: int, n_messages: int = 300, seed: int = 0) -> tuple[Any, Any]:
@@ -132,41 +114,32 @@ def messages(n_kinds: int, n_messages: int = 300, seed: int = 0) -> tuple[Any, A
     return Sequences.from_list(bags), y
 
 
-def bags(folder: Path, repeats: int = 2) -> None:
+def bags(folder: Path, rounds: int = 2) -> None:
     """Compare heads of one direction and of several, in five folds, the same for both."""
-    sets = {f"digits {set(n)}": digits(n) for n in ((9,), (3, 9), (2, 3, 9), (1, 2, 3, 9))}
+    digits = ((9,), (3, 9), (2, 3, 9), (1, 2, 3, 9))
+    sets = {f"digits {set(needles)}": needle_digits(needles=needles) for needles in digits}
     sets |= {f"messages, {k} kinds": messages(k) for k in (1, 2, 4)}
-    sets |= {n: stored_bags(folder / f"{n}.npz") for n in STORED if (folder / f"{n}.npz").exists()}
-    models: dict[str, Any] = {
-        "bayes 1": lambda: BayesAttentionClassifier(n_kinds=1, random_state=0),
-        "bayes": LEARNERS["bayes"],
-        "stack 1": lambda: OneKind(random_state=0, n_trees=100),
-        "stack": LEARNERS["sparsetoken"],
+    sets |= bag_sets(folder, STORED)
+    pairs: dict[str, tuple[Any, Any]] = {
+        "bayes": (lambda: BayesAttentionClassifier(n_kinds=1, random_state=0), QUICK["bayes"]),
+        "stack": (lambda: OneKind(random_state=0, n_trees=100), QUICK["sparsetoken"]),
     }
+    table = Table("set:20", "classifier:10", "measure:8", "one kind:8.3f", "several:8.3f",
+                  "gain:16s", "kinds found:12")  # fmt: skip
     for name, (X, y) in sets.items():
-        rows: dict[str, list[tuple[float, float]]] = {model: [] for model in models}
-        found = []
-        for seed in range(repeats):
-            for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(y, y):
-                for model, build in models.items():
-                    clf = build().fit(X[train], y[train])
-                    scores = clf.decision_function(X[test])
-                    accuracy = float(np.mean((scores > 0) == y[test]))
-                    rows[model].append((accuracy, float(roc_auc_score(y[test], scores))))
-                    if model == "bayes":
-                        found.append(clf.n_kinds_)
-        line = f"{name}, kinds found {found}:"
-        for first, second in (("bayes 1", "bayes"), ("stack 1", "stack")):
-            for k, what in enumerate(("accuracy", "AUC")):
-                one, several = (np.array(rows[m])[:, k] for m in (first, second))
-                gain, bar = mean_and_error(several - one)
-                line += f" | {second} {what} {one.mean():.3f} → {several.mean():.3f}"
-                line += f" ({gain:+.3f} ± {bar:.3f})"
-        print(line, flush=True)
+        for label, makers in pairs.items():
+            rows, found = [], []
+            for _, train, test in folds_of(y, rounds, 5):
+                both = [make().fit(X[train], y[train]) for make in makers]
+                found += [both[1].n_kinds_] if label == "bayes" else []
+                scores = [clf.decision_function(X[test]) for clf in both]
+                accuracies = [float(np.mean((one > 0) == y[test])) for one in scores]
+                rows.append([accuracies, [roc_auc_score(y[test], one) for one in scores]])
+            by_measure = np.moveaxis(np.array(rows), 0, 2)
+            for measure, (one, several) in zip(("accuracy", "AUC"), by_measure, strict=True):
+                gain = plus_minus(several - one, form="+.3f")
+                table.add(name, label, measure, one.mean(), several.mean(), gain, found)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["bags"]:
-        bags(Path(sys.argv[2]))
-    else:
-        learners(*(int(value) for value in sys.argv[1:]))
+    run(learners, bags=bags)

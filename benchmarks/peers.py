@@ -1,11 +1,18 @@
-"""What else people use on bags, with scikit-learn: each has ``fit`` and ``decision_function``."""
+"""All classifiers by name: ours, and what else people use on bags.
 
+Each has ``fit`` and ``decision_function``. Those in torch stand in ``torch_peers``.
+"""
+
+import importlib
+import importlib.util
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
@@ -13,16 +20,33 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from sparsetoken import Sequences
+from sparsetoken import (
+    AttentionClassifier,
+    BayesAttentionClassifier,
+    PooledClassifier,
+    Sequences,
+    SparseTokenClassifier,
+)
 from sparsetoken.losses import Logistic
 
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Makers = dict[str, Callable[[], Any]]
 
 
-def bag_means(values: Floats, X: Sequences) -> Floats:
-    """Return the mean over each bag's tokens of what belongs to a token."""
-    return np.add.reduceat(values, X.offsets[:-1]) / X.lengths[:, np.newaxis]
+def torch_peer(name: str, *arguments: Any) -> Any:
+    """Return a peer of ``torch_peers``, which is imported only now."""
+    return getattr(importlib.import_module("benchmarks.torch_peers"), name)(*arguments)
+
+
+def installed(names: list[str]) -> list[str]:
+    """Return the names of those peers whose libraries are here, and name the others."""
+    for words, library in (("probe", "torch"), ("abmil", "torchmil")):
+        missing = [name for name in names if words in name.lower()]
+        if missing and importlib.util.find_spec(library) is None:
+            print(f"{', '.join(missing)}: skipped, {library} is not installed")
+            names = [name for name in names if name not in missing]
+    return names
 
 
 class Embedded(BaseEstimator):  # type: ignore[misc]
@@ -33,9 +57,7 @@ class Embedded(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Sequences, y: Labels) -> "Embedded":
         """Fit the classifier; by default logistic regression with its ridge by inner folds."""
-        scores = {"Cs": 10, "cv": 5, "max_iter": 5000, "scoring": "roc_auc"}
-        extra = {"l1_ratios": (0.0,), "use_legacy_attributes": False}
-        ridge = make_pipeline(StandardScaler(), LogisticRegressionCV(**scores, **extra))
+        ridge = make_pipeline(StandardScaler(), logistic_by_folds("roc_auc"))
         self.model_ = ridge if self.model is None else self.model
         self.model_.fit(self.embed(X), y)
         return self
@@ -49,7 +71,7 @@ class Embedded(BaseEstimator):  # type: ignore[misc]
 
     def embed(self, X: Sequences) -> Floats:
         """Return the mean token."""
-        return bag_means(X.tokens, X)
+        return _bag_means(X.tokens, X)
 
 
 class Statistics(Embedded):
@@ -58,19 +80,20 @@ class Statistics(Embedded):
     def embed(self, X: Sequences) -> Floats:
         """Return the statistics side by side."""
         tokens, starts = X.tokens.astype(float), X.offsets[:-1]
-        mean = bag_means(tokens, X)
-        spread = np.sqrt(bag_means((tokens - np.repeat(mean, X.lengths, axis=0)) ** 2, X))
+        mean = _bag_means(tokens, X)
+        spread = np.sqrt(_bag_means((tokens - np.repeat(mean, X.lengths, axis=0)) ** 2, X))
         ends = np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts)
         return np.concatenate([mean, *ends, spread], axis=1)
 
 
-class Quantiles(Embedded):
-    """Quantiles of a bag's tokens, feature by feature."""
+def logistic_by_folds(scoring: str, **options: Any) -> Any:
+    """Return a logistic regression whose ridge is chosen by inner folds."""
+    how: dict[str, Any] = {"cv": 5, "max_iter": 5000, "l1_ratios": (0.0,)}
+    return LogisticRegressionCV(scoring=scoring, use_legacy_attributes=False, **how, **options)
 
-    def embed(self, X: Sequences) -> Floats:
-        """Return seven quantiles from the smallest to the largest."""
-        levels = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-        return np.stack([np.quantile(bag, levels, axis=0).ravel() for bag in X])
+
+def _bag_means(values: Floats, X: Sequences) -> Floats:
+    return np.add.reduceat(values, X.offsets[:-1]) / X.lengths[:, np.newaxis]
 
 
 class MaxProbe(BaseEstimator):  # type: ignore[misc]
@@ -180,3 +203,28 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
         """Return the largest score of a bag's instances."""
         scores = self.model_.decision_function(self.scaler_.transform(X.tokens))
         return np.maximum.reduceat(scores, X.offsets[:-1])
+
+
+OURS: Makers = {
+    "sparsetoken": lambda: SparseTokenClassifier(random_state=0),
+    "monotone": lambda: SparseTokenClassifier(monotone=True, random_state=0),
+    "attention": lambda: AttentionClassifier(random_state=0),
+    "bayes": lambda: BayesAttentionClassifier(random_state=0),
+}
+QUICK: Makers = {
+    "attention": OURS["attention"],
+    "bayes": OURS["bayes"],
+    "sparsetoken": lambda: SparseTokenClassifier(n_trees=100, random_state=0),
+}
+MODELS: Makers = {
+    **OURS,
+    "pooled": PooledClassifier,
+    "mean": Embedded,
+    "extra": lambda: Statistics(ExtraTreesClassifier(500, random_state=0)),
+    "forest": lambda: Statistics(RandomForestClassifier(500, random_state=0)),
+    "misvm": InstanceMachine,
+    "multimax": MaxProbe,
+    "rolling": lambda: MaxProbe(heads=1, window=10),
+    "probe": lambda: torch_peer("AttentionProbe"),
+    "abmil": lambda: torch_peer("EmbeddedABMIL"),
+}
