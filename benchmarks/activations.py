@@ -43,13 +43,11 @@ class Pooled:
         self.pool = pool
 
     def fit(self, X: list[Any], y: Any) -> "Pooled":
-        """Choose the ridge by folds."""
         logistic = logistic_by_folds("roc_auc", Cs=np.logspace(-5, 1, 7))
         self.model = make_pipeline(StandardScaler(), logistic).fit(self._features(X), y)
         return self
 
     def decision_function(self, X: list[Any]) -> Any:
-        """Return the scores of texts."""
         return self.model.decision_function(self._features(X))
 
     def _features(self, X: list[Any]) -> Any:

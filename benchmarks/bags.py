@@ -20,7 +20,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.families import STORED, Labels, bag_sets
-from benchmarks.peers import MODELS, OURS, installed
+from benchmarks.peers import MODELS, installed
 from benchmarks.report import Kept, Table, plus_minus, run
 from sparsetoken import Sequences
 
@@ -62,17 +62,6 @@ def fit_all(name: str, X: Sequences, y: Labels, model: str, rounds: int, store: 
     ]
 
 
-def verdict(name: str, fits: dict[str, Any]) -> str:
-    """Return how the first model compares with the best peer by each measure."""
-    first, parts = next(iter(fits)), []
-    for column, measure in enumerate(("accuracy", "AUC")):
-        peers = {peer: its[column].mean() for peer, its in fits.items() if peer not in OURS}
-        best = max(peers, key=peers.__getitem__)
-        gap = plus_minus(fits[first][column] - fits[best][column], FOLDS, "+.3f")
-        parts.append(f"{measure} {gap} against {best}")
-    return f"{name}: {first} less the best peer: {', '.join(parts)}"
-
-
 def main(
     *,
     data: Path | None = None,
@@ -81,7 +70,7 @@ def main(
     models: str = ",".join(MODELS),
     store: Path | None = None,
 ) -> None:
-    kept, names, verdicts = Kept(store), installed(models.split(",")), []
+    kept, names = Kept(store), installed(models.split(","))
     table = Table("set:13", "model:11", "n:4d", "accuracy:15s", "AUC:15s", "less the first:16s",
                   "AUC:16s", "CPU s:7.2f")  # fmt: skip
     for name, (X, y) in bag_sets(data, sets.split(",")).items():
@@ -93,9 +82,6 @@ def main(
             gaps = [plus_minus(measured[k] - fits[names[0]][k], FOLDS, "+.3f") for k in (0, 1)]
             size = round((1.0 - 1.0 / FOLDS) * len(y))
             table.add(name, model, size, *means, *gaps, measured[2].mean())
-        if not set(names) <= set(OURS):
-            verdicts.append(verdict(name, fits))
-    print("\n".join(verdicts))
 
 
 if __name__ == "__main__":

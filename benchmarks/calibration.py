@@ -39,7 +39,7 @@ EDGES = np.linspace(0.0, 1.0, 11)
 
 def draw(family: Simulated, n: int, rate: float, rng: np.random.Generator) -> tuple[Any, Labels]:
     """Return ``n`` sequences, of which a fraction ``rate`` is positive."""
-    X, y = family.pilot(2 * n, rng)
+    X, y = family.sample(2 * n, rng)
     counts = n - round(rate * n), round(rate * n)
     rows = [np.flatnonzero(y == label)[:count] for label, count in enumerate(counts)]
     order = rng.permutation(np.concatenate(rows))

@@ -149,7 +149,6 @@ def interval_score(came: Array, lower: Array, upper: Array) -> float:
 
 
 def figures(rows: list[Prediction]) -> list[float]:
-    """Return the columns of the table for one method."""
     came, lower, median, upper = np.array([row[2:] for row in rows]).T
     logs = [np.log(np.maximum(v, LEAST)) for v in (came, lower, upper, median)]
     off = math.exp(float(np.median(np.abs(logs[3] - logs[0]))))

@@ -104,7 +104,6 @@ def read_in_a_process(name: str, n_files: int, seed: int) -> list[tuple[str, str
 
 
 def main(files: int = 300, seed: int = 0) -> None:
-    """Read so many mutants of every format."""
     table = Table("format:14", "checksums:9", *(f"{verdict}:5d" for verdict in VERDICTS))
     wrong = 0
     for name in FORMATS:

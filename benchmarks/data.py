@@ -87,7 +87,6 @@ def convert_comments(paths: list[Path], target: Path) -> None:
 
 
 def digest(text: str) -> str:
-    """Return the short name of a comment."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

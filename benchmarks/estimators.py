@@ -22,10 +22,8 @@ from sparsetoken import (
     SparseTokenProblem,
     TwoStepAttentionClassifier,
 )
-from sparsetoken.estimators.head_passes import evidence_gradients
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.losses import Hinge, Logistic
-from sparsetoken.sequences.data import MemoryData
 
 
 def rows() -> Iterator[Row]:
@@ -46,8 +44,6 @@ def rows() -> Iterator[Row]:
     yield from _wide(500, 50, 2048, 12.0)
     yield from _wide(2000, 100, 4096, 600.0)
     yield from _scaling(X, y)
-    for dtype in (np.float64, np.float32):
-        yield _gradient(dtype)
     yield from _memory()
     for n, p in ((2000, 200), (200, 5000)):
         solver = "newton-cholesky" if n > p else "lbfgs"  # the faster of the two
@@ -124,24 +120,6 @@ def _wide(n: int, length: int, dim: int, bound: float) -> Iterator[Row]:
         yield at_most(f"{name}: memory beyond the data / data", peak, 1.0 if n < 1000 else 0.5)
         auc = float(roc_auc_score(y[n:], clf.decision_function(unseen)))
         yield at_least(f"{name}: AUC of new sequences", auc, 0.998, "")
-
-
-def _gradient(dtype: Any) -> Row:
-    rng = np.random.default_rng(0)
-    tokens = rng.standard_normal((400_000, 64)).astype(dtype)
-    X = Sequences(tokens, np.arange(0, 400_001, 20))
-    signs, shares = np.where(np.arange(20_000) % 2, 1.0, -1.0)[:, None], np.full((20_000, 1), 5e-5)
-    heads = rng.standard_normal((64, 24)), np.ones(24), np.zeros(24)
-    which, data = np.zeros(24, dtype=int), MemoryData(X)
-    columns, weights = rng.standard_normal((64, 24)), rng.standard_normal((400_000, 24))
-    cost = ratio(
-        lambda: data.total(evidence_gradients, (signs, shares), *heads, which, which),
-        lambda: (tokens @ columns, np.exp(weights), tokens.T @ weights),
-        repeats=3,
-    )
-    name = np.dtype(dtype).name
-    what = f"refinement, {name}: gradients of 24 heads / their products and exponentials in NumPy"
-    return at_most(what, cost, 4.0)
 
 
 def _memory() -> Iterator[Row]:

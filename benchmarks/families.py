@@ -1,7 +1,7 @@
 """Data by name: stored bags, bags of digits, simulated sequences, harmless streams.
 
-A family has ``pilot(n, rng)``, which returns ``n`` sequences with labels; ``split(n, rng)``, which
-returns ``n`` to train on and others to test on; and ``most``, how many there are to train on.
+A family has ``split(n, rng)``, which returns ``n`` sequences with labels to train on and others to
+test on, and ``most``, how many there are to train on.
 """
 
 import zlib
@@ -28,12 +28,11 @@ def generator(*key: Any) -> Rng:
     return np.random.default_rng(zlib.crc32(repr(key).encode()))
 
 
-def needle_digits(n_bags: int = 300, seed: int = 0, needles: tuple[int, ...] = (9,)) -> Drawn:
-    """Return bags of about 20 digits; each positive one holds one needle, used nowhere else."""
+def needle_digits(n_bags: int = 300, seed: int = 0) -> Drawn:
+    """Return bags of about 20 digits; each positive one holds exactly one 9, used nowhere else."""
     rng = np.random.default_rng(seed)
     images, digits = load_digits(return_X_y=True)
-    wanted = np.isin(digits, needles)
-    rare, common = rng.permutation(images[wanted]), images[~wanted]
+    rare, common = rng.permutation(images[digits == 9]), images[digits != 9]
     y = (np.arange(n_bags) < n_bags // 2).astype(np.int64)
     bags = []
     for i, label in enumerate(y):
@@ -45,7 +44,6 @@ def needle_digits(n_bags: int = 300, seed: int = 0, needles: tuple[int, ...] = (
 
 
 def stored_bags(path: Path) -> Drawn:
-    """Return a set that ``python -m benchmarks.data`` made."""
     with np.load(path, allow_pickle=False) as stored:
         y = stored["y"].astype(np.int64)
         if "bag" not in stored:
@@ -75,7 +73,6 @@ class Stored:
         self.most = int(0.9 * len(self.y))
 
     def split(self, n: int, rng: Rng) -> tuple[Drawn, Drawn]:
-        """Return ``n`` sequences to train on, and others to test on."""
         order = np.concatenate([rng.permutation(np.flatnonzero(self.y == c)) for c in (0, 1)])
         rank = np.argsort(np.argsort(self.y[order], kind="stable"), kind="stable")
         count = np.bincount(self.y)
@@ -83,10 +80,6 @@ class Stored:
         order = order[np.argsort(within + 1e-9 * rng.random(order.size))]
         train, test = order[:n], order[n:]
         return (self.X[train], self.y[train]), (self.X[test], self.y[test])
-
-    def pilot(self, n: int, rng: Rng) -> Drawn:
-        """Return ``n`` sequences."""
-        return self.split(n, rng)[0]
 
 
 class Needle:
@@ -101,13 +94,8 @@ class Needle:
         self.most = 2 * int(0.89 * len(self.rare))
 
     def split(self, n: int, rng: Rng) -> tuple[Drawn, Drawn]:
-        """Return ``n`` sequences to train on, and others to test on."""
         rare, left = np.split(rng.permutation(self.rare), [n // 2])
         return self._bags(n, rare, rng), self._bags(2 * len(left), left, rng)
-
-    def pilot(self, n: int, rng: Rng) -> Drawn:
-        """Return ``n`` sequences."""
-        return self._bags(n, rng.permutation(self.rare), rng)
 
     def _bags(self, n: int, rare: Any, rng: Rng) -> Drawn:
         bags, y = [], np.arange(n) % 2
@@ -130,8 +118,7 @@ class Simulated(NamedTuple):
     wrong_labels: float = 0.0
     most: int = 10**9
 
-    def pilot(self, n: int, rng: Rng) -> Drawn:
-        """Return ``n`` sequences."""
+    def sample(self, n: int, rng: Rng) -> Drawn:
         y = np.resize(self.labels, n)
         X = Sequences.from_list(list(self.draw(y, rng)))
         if self.wrong_labels:
@@ -139,8 +126,7 @@ class Simulated(NamedTuple):
         return X, y
 
     def split(self, n: int, rng: Rng) -> tuple[Drawn, Drawn]:
-        """Return ``n`` sequences to train on, and others to test on."""
-        return self.pilot(n, rng), self.pilot(2000, rng)
+        return self.sample(n, rng), self.sample(2000, rng)
 
 
 def noise(y: Labels, length: int, rng: Rng) -> Any:

@@ -30,7 +30,6 @@ class StatisticsAndLength(Statistics):
     """Statistics of a bag's tokens, and their number."""
 
     def embed(self, X: Sequences) -> Any:
-        """Return the numbers side by side."""
         return np.column_stack([super().embed(X), X.lengths])
 
 
@@ -166,7 +165,6 @@ def accuracies(name: str, seed: int) -> list[float]:
 
 
 def main(draws: int = 3, seed: int = 0) -> None:
-    """Print the accuracies for each family, and how often ours is more than 0.03 below."""
     below = 0
     table = Table("what decides:30", "ours:7.3f", "trees:7.3f", "mean:7.3f", ":6s")
     for name in FAMILIES:

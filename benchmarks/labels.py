@@ -75,7 +75,6 @@ def _verdict(folder: Path, by: str | None) -> str:
 
 
 def main(tables: int = 300, seed: int = 0) -> None:
-    """Judge so many tables."""
     rng = np.random.default_rng(seed)
     counts: dict[str, Counter[str]] = {"found": Counter(), "named": Counter()}
     for _ in range(tables):

@@ -21,7 +21,6 @@ import psutil
 
 from benchmarks.report import Row, at_most, cpu_seconds, print_rows, run
 from sparsetoken import AttentionClassifier, Sequences
-from sparsetoken.estimators.head_passes import evidence_gradients
 from sparsetoken.sequences.data import MemoryData
 
 LENGTH, DIM, HEADS = 20, 32, 4
@@ -30,7 +29,6 @@ _CHUNK = 2**22 // DIM  # tokens, as a pass over a folder reads them
 
 
 def rows(sizes: tuple[float, ...] = SIZES) -> Iterator[Row]:
-    cost: dict[float, float] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "sequences")
@@ -45,11 +43,6 @@ def rows(sizes: tuple[float, ...] = SIZES) -> Iterator[Row]:
         if took["read"]:
             by_hand = took["cpu_of_a_pass_by_hand"] * took["read"]
             yield at_most(f"{name}: fit / its passes by hand, CPU", took["cpu"] / by_hand, 1.5)
-        cost[size] = took["cpu_of_a_pass"] / size * 1e9
-        yield Row(f"{name}: CPU of a pass from the folder, by token", cost[size], "ns")
-    if len(cost) > 1:
-        growth = cost[max(cost)] / cost[min(cost)]
-        yield at_most("a pass, CPU by token: largest / smallest folder", growth, 1.2)
 
 
 def _write(folder: Path, n_tokens: int) -> None:
@@ -83,7 +76,6 @@ def fit(folder: str) -> None:
     took |= {"resident": watch.stop(), "passes": clf.n_passes_, "read": read[0]}
     tokens = Path(folder, "tokens.npy")
     took["cpu_of_a_pass_by_hand"] = cpu_seconds(lambda: _pass_by_hand(tokens, labels), 1, False)
-    took["cpu_of_a_pass"] = cpu_seconds(lambda: _pass(MemoryData(X), labels), 1, False)
     print(json.dumps(took))
 
 
@@ -107,17 +99,8 @@ class _Watch(threading.Thread):
         return self.largest
 
 
-def _pass(data: MemoryData, labels: Any) -> Any:
-    """Return one gradient of four heads."""
-    directions = np.random.default_rng(0).standard_normal((DIM, HEADS))
-    heads = directions, np.ones(HEADS), np.zeros(HEADS)
-    signs, shares = 2.0 * labels[:, None] - 1.0, np.full((len(labels), 1), 1.0 / len(labels))
-    which = np.zeros(HEADS, dtype=int)
-    return data.total(evidence_gradients, (signs, shares), *heads, which, which)
-
-
 def _pass_by_hand(path: Path, labels: Any) -> Any:
-    """Return the same, as one would write it in NumPy."""
+    """Return one gradient of four heads, as one would write it in NumPy."""
     directions = np.random.default_rng(0).standard_normal((DIM, HEADS))
     mean, scale = np.zeros(DIM, np.float32), np.ones(DIM, np.float32)
     gradients = np.zeros((DIM, HEADS))

@@ -91,7 +91,6 @@ def recalls(kind: str, seed: int) -> dict[str, Floats]:
 
 
 def main(repeats: int = 5) -> None:
-    """Print the recall of all ways, kinds and lengths."""
     by_kind = [[recalls(kind, seed) for seed in range(repeats)] for kind in KINDS]
     print(f"recall at {RATE:.0%} false positives; trained at {SHORT} tokens")
     table = Table("way to read:34", *(f"{kind}, {n}:5.0%" for kind in KINDS for n in LENGTHS))

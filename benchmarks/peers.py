@@ -70,7 +70,6 @@ class Embedded(BaseEstimator):  # type: ignore[misc]
         return self.model_.predict_proba(rows)[:, 1] - 0.5
 
     def embed(self, X: Sequences) -> Floats:
-        """Return the mean token."""
         return _bag_means(X.tokens, X)
 
 
@@ -78,7 +77,6 @@ class Statistics(Embedded):
     """Mean, max, min and standard deviation of a bag's tokens."""
 
     def embed(self, X: Sequences) -> Floats:
-        """Return the statistics side by side."""
         tokens, starts = X.tokens.astype(float), X.offsets[:-1]
         mean = _bag_means(tokens, X)
         spread = np.sqrt(_bag_means((tokens - np.repeat(mean, X.lengths, axis=0)) ** 2, X))
@@ -108,7 +106,6 @@ class MaxProbe(BaseEstimator):  # type: ignore[misc]
         self.heads, self.window = heads, window
 
     def fit(self, X: Sequences, y: Labels) -> "MaxProbe":
-        """Choose the ridge, and fit."""
         self.scaler_ = StandardScaler().fit(X.tokens.astype(float))
         tokens, starts = self._tokens(X)
         bag = np.repeat(np.arange(len(X)), np.diff(starts))
@@ -125,7 +122,6 @@ class MaxProbe(BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Sequences) -> Floats:
-        """Return the log-odds."""
         return self.probe_.scores(*self._tokens(X))
 
     def _tokens(self, X: Sequences) -> tuple[Floats, Labels]:

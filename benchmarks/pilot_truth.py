@@ -63,16 +63,11 @@ class Rows:
         self.most = int(0.9 * len(y))
 
     def split(self, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return ``n`` rows to train on, and others to test on."""
         train, test = train_test_split(
             np.arange(len(self.y)), train_size=n, stratify=self.y,
             random_state=int(rng.integers(2**31)),
         )  # fmt: skip
         return (self.X[train], self.y[train]), (self.X[test], self.y[test])
-
-    def pilot(self, n: int, rng: np.random.Generator) -> Any:
-        """Return ``n`` rows."""
-        return self.split(n, rng)[0]
 
 
 def ordinary_tables() -> dict[str, Any]:
@@ -114,7 +109,7 @@ LEARNERS: Makers = {
 
 
 def observe_pilot(family: Any, name: str, estimator: str, n: int, index: int) -> dict[str, Any]:
-    X, y = family.pilot(n, generator(name, n, index))
+    (X, y), _ = family.split(n, generator(name, n, index))
     rng = generator(name, n, index, "cuts")
     cuts = [cut_pilot(y, None, rng) for _ in range(2)]
     measured = pilot_points(train_on_parts((ESTIMATORS | LEARNERS)[estimator](), X, y, cuts))
@@ -224,7 +219,6 @@ class Results:
                 yield name, n, measured, sizes
 
     def predictions(self, method: Callable[[CurvePoints], Any]) -> Iterator[Prediction]:
-        """Yield what a method predicts."""
         for name, _, measured, sizes in self.cases():
             levels = method(measured).quantiles(ERROR, np.array(sizes, float), (0.1, 0.5, 0.9))
             for m, row in zip(sizes, levels, strict=True):
@@ -240,7 +234,6 @@ class Results:
 
 
 def figures(rows: list[Prediction]) -> list[float]:
-    """Return the columns of the table."""
     true, lower, median, upper = np.array([row[1:] for row in rows]).T
     off = np.log(median / true)
     missed = np.maximum(lower - true, 0.0) + np.maximum(true - upper, 0.0)

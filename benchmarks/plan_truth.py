@@ -79,7 +79,6 @@ class Checked:
         )  # fmt: skip
 
     def total(self, words: str) -> None:
-        """Print how many are true."""
         print(f"{words}: {sum(self.true)} of {len(self.true)} true", flush=True)
 
 
@@ -129,7 +128,6 @@ def drawn_studies(seed: int, most: float) -> Iterator[Study]:
 
 
 def check_default(*, problems: int = 40, trials: int = 5, seed: int = 2, most: float = 2e6) -> None:
-    """Train the default classifier at planned sizes."""
     checked = Checked(0.15, 2.0)
     for study in drawn_studies(seed, most):
         expected = plan(problem=study.problem, dim=study.dim, n_samples=study.n_samples).error
@@ -297,7 +295,6 @@ def check_few(count: int, trials: int, seed: int) -> None:
 
 
 def check_protocols(*, problems: int = 16, trials: int = 40) -> None:
-    """Check plans of two-step attention and pooling."""
     check_protocol("two-step", DESIGNED[:problems], problems, trials)
     for model, count, seed in (("two-step", 2, 1), ("two-step", 2, 3), ("pooled", 1, 4)):
         check_protocol(model, drawn_cases(model, seed), count * problems // 2, trials)

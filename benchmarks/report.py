@@ -109,7 +109,6 @@ def peak_bytes(call: Callable[[], Any]) -> int:
 
 
 def print_rows(topic: str, rows: Iterable[Row]) -> None:
-    """Print the rows as they are measured."""
     print(f"{topic}\n{'-' * len(topic)}")
     for row in rows:
         figure = f"{row.measured:>10.3g} {row.unit:<3} ({row.target})"

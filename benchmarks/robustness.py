@@ -9,11 +9,10 @@ alone, by another quadrature than the solver's. It must also agree with half the
 ``--out rows.csv`` keeps all numbers; ``--compare rows.csv others.csv`` prints those that differ by
 more than their error bars. Two processors, or two versions, must agree.
 
-``oracles [SETTINGS] [SEED]`` compares what each architecture can reach with the floor for any
-classifier. ``models [MODELS] [SEED]`` loads altered model files, in a process of its own. Also with
-a number and a seed, and each in a module of its own: ``stack`` tries easy problems, ``streams``
-harmless streams, ``files`` damaged files, ``labels`` tables of labels with odd columns,
-``unlabelled`` the worth of unlabelled sequences, and ``families`` bags unlike our model.
+``models [MODELS] [SEED]`` loads altered model files, in a process of its own. Also with a number
+and a seed, and each in a module of its own: ``stack`` tries easy problems, ``streams`` harmless
+streams, ``files`` damaged files, ``labels`` tables of labels with odd columns, ``unlabelled`` the
+worth of unlabelled sequences, and ``families`` bags unlike our model.
 """
 
 import importlib
@@ -36,7 +35,7 @@ from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Hinge, Loss, Square
 from sparsetoken.problem import Problem
 from sparsetoken.sampling.features import draw_token_sums
-from sparsetoken.theory import ConvergenceWarning, Risk, oracle_error, risk
+from sparsetoken.theory import ConvergenceWarning, Risk, risk
 
 MODELS = ("pooled", "vectorized", "attention", "hardmax", "elementwise")
 LOSSES = ("logistic", "square", "hinge")
@@ -131,20 +130,15 @@ def stationarity(result: Risk) -> float:
         (reg * x.along_query, along_query * h, typical * _size(weight, along_query, scale)),
         (0.0, h, typical),
     ]
+    rest = typical * _size(weight, along_rest, scale)
     if finite:
-        rest = typical * _size(weight, along_rest, scale)
+        least = x.spread**2 + 1e-12 * weight @ mean**2  # a millionth of the scores is nothing
         conditions += [
             (tension * x.along_rest, along_rest * h, rest),
-            # a spread of a millionth of the scores changes nothing
-            (
-                -(x.spread**2),
-                alpha * chi**2 * scale**2 * hh,
-                x.spread**2 + 1e-12 * weight @ mean**2,
-            ),
+            (-(x.spread**2), alpha * chi**2 * scale**2 * hh, least),
             (reg - tension, pull, tension),
         ]
     else:
-        rest = typical * _size(weight, along_rest, scale)
         conditions += [(reg * x.along_rest, along_rest * h + x.along_rest * pull, rest)]
     worst = 0.0
     for constant, each, size in conditions:
@@ -316,25 +310,6 @@ def differences(first: Path, second: Path) -> int:
     return off
 
 
-def oracles(settings: int = 1000, seed: int = 0) -> None:
-    """Count errors of architectures that lie below the Bayes error by more than their bars."""
-    rng = np.random.default_rng(seed)
-    excesses = []
-    for index in range(settings):
-        problem = random_setting(rng, ["pooled"])["problem"]
-        floor = oracle_error(problem, "bayes")
-        for model in MODELS:
-            if model == "vectorized" and len({kind.n_tokens for kind in problem.kinds}) > 1:
-                continue
-            found = oracle_error(problem, model)
-            bar = math.hypot(found.uncertainty, floor.uncertainty) + 1e-12
-            excesses.append((floor - found) / bar)
-            if excesses[-1] > 5.0:
-                print(f"below #{index}: {model} {found!r}, bayes {floor!r}, {problem}", flush=True)
-    below = np.sum(np.array(excesses) > 5.0)
-    print(f"{below} of {len(excesses)} below by over five bars; most {max(excesses):.1f} bars")
-
-
 def altered_models(models: int = 2000, seed: int = 0) -> None:
     """Print how many altered models ended how, and each that ended badly."""
     script = Path(__file__).parents[1] / "tests" / "altered_models.py"
@@ -353,4 +328,4 @@ if __name__ == "__main__":
     if sys.argv[1:] and sys.argv[1] in TRIALS:
         run(importlib.import_module(f"benchmarks.{TRIALS[sys.argv.pop(1)]}").main)
     else:
-        run(main, oracles=oracles, models=altered_models)
+        run(main, models=altered_models)

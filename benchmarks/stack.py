@@ -24,7 +24,6 @@ MAKERS: dict[str, Any] = {
 
 
 def main(problems: int = 100, seed: int = 0) -> None:
-    """Judge both classifiers on random problems."""
     rng = np.random.default_rng(seed)
     rows: dict[str, list[tuple[float, float]]] = {name: [] for name in MAKERS}
     for index in range(problems):

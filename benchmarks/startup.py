@@ -23,7 +23,6 @@ COMPLETE = {
 
 
 def start(code: str, *arguments: str, **environment: str) -> None:
-    """Run code in a process of its own."""
     command, env = [sys.executable, "-c", code, *arguments], os.environ | environment
     subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=not environment)
 

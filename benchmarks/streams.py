@@ -44,7 +44,6 @@ def alarms(model: Any, kind: str, n_streams: int, rng: Rng) -> int:
 
 
 def main(streams: int = 500, seed: int = 0, sets: int = 12) -> None:
-    """Print the rate of any alarm for every kind of stream and both classifiers."""
     print(f"rate of any alarm, asked {RATE:.0%}; kept if within a factor {FACTOR}")
     table = Table("streams:16", "classifier:12", "rate:6.1%", "± s.e.:6.1%", "of each set:20s")
     kept = []

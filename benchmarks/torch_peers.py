@@ -28,7 +28,6 @@ class AttentionProbe(BaseEstimator):  # type: ignore[misc]
     """An attention probe: one query and one readout from zero, L-BFGS, weight decay."""
 
     def fit(self, X: Sequences, y: Any) -> "AttentionProbe":
-        """Minimize the log-loss of all bags."""
         torch.manual_seed(0)
         torch.set_num_threads(1)
         self.scaler_ = StandardScaler().fit(X.tokens)
@@ -49,7 +48,6 @@ class AttentionProbe(BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Sequences) -> Any:
-        """Return the log-odds."""
         with torch.no_grad():
             return self._scores(*self._tensors(X)).numpy().astype(float)
 
@@ -92,7 +90,6 @@ class EmbeddedABMIL(BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Sequences) -> Any:
-        """Return the log-odds."""
         self.model_.eval()
         with torch.no_grad():
             return self.model_(*self._padded(X)).reshape(-1).numpy().astype(float)
@@ -163,7 +160,6 @@ class TorchProbe:
         return self
 
     def decision_function(self, X: list[Any]) -> Any:
-        """Return the scores of texts."""
         return self._apply(self._scaled(X))[0]
 
     def strongest(self, X: list[Any]) -> list[int]:

@@ -76,7 +76,6 @@ def _bars(rough: Estimate, fine: Estimate) -> float:
 
 
 def main(settings: int = 200, seed: int = 0, file: Path | None = None) -> None:
-    """Print, for each number, how often it is within three bars of the finer one."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     rng, kept = np.random.default_rng(seed), Kept(file)
     found: dict[str, list[float]] = defaultdict(list)

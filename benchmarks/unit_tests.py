@@ -18,7 +18,6 @@ N_TRAIN, N_TEST = 200, 400
 
 
 def aucs(model: str, test: str, seed: int) -> list[float]:
-    """Return the AUC of bags trained on, and of new ones."""
     bags, y = UNIT_TESTS[test](N_TRAIN, True, seed)
     fitted = MODELS[model]().fit(Sequences.from_list(bags), y)
     return [

@@ -38,7 +38,6 @@ def errors(
 
 
 def main(problems: int = 10, seed: int = 0) -> None:
-    """Print errors, the optimum and their ratio for random problems."""
     rng, over, worse = np.random.default_rng(seed), 0, 0
     table = Table("labelled:8d", "unlabelled:10d", "without:8.4f", "with:15s", "optimum:8.4f",
                   "ratio:5.2f", "dim:4d", "problem:60")  # fmt: skip
