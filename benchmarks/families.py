@@ -1,4 +1,4 @@
-"""Data by name: stored bags, bags of digits, simulated sequences, harmless streams.
+"""Data by name: stored bags, bags of digits, simulated sequences.
 
 A family has ``split(n, rng)``, which returns ``n`` sequences with labels to train on and others to
 test on, and ``most``, how many there are to train on.
@@ -56,11 +56,10 @@ def stored_bags(path: Path) -> Drawn:
 def bag_sets(folder: Path | None, names: list[str]) -> dict[str, Drawn]:
     """Return the sets of bags of these names, but for those that the folder has not."""
     found = {"needle": needle_digits()} if "needle" in names else {}
-    for name in STORED:
-        path = None if folder is None else folder / f"{name}.npz"
-        if name in names and path is not None and path.exists():
-            found[name] = stored_bags(path)
-        elif name in names:
+    for name in (name for name in names if name != "needle"):
+        if folder is not None and (folder / f"{name}.npz").exists():
+            found[name] = stored_bags(folder / f"{name}.npz")
+        else:
             print(f"{name}: skipped, --data FOLDER has no {name}.npz")
     return found
 
@@ -275,39 +274,3 @@ def families(folder: Path | None) -> dict[str, Any]:
         **{name: Stored(*drawn) for name, drawn in bag_sets(folder, stored).items()},
         **SIMULATED,
     }
-
-
-# Harmless streams: (generator, tokens) → a sequence of 16 features
-
-Stream = Callable[[Rng, int], NDArray[np.float64]]
-WIDTH = 16
-
-
-def autocorrelated(rng: Rng, n_tokens: int) -> NDArray[np.float64]:
-    tokens = rng.standard_normal((n_tokens, WIDTH))
-    for i in range(1, n_tokens):
-        tokens[i] = 0.7 * tokens[i - 1] + np.sqrt(1.0 - 0.7**2) * tokens[i]
-    return tokens
-
-
-def favorites(rng: Rng, n_tokens: int) -> NDArray[np.float64]:
-    """Tokens of five kinds; each sequence has favorites."""
-    centers = 2.0 * np.random.default_rng(0).standard_normal((5, WIDTH)) / np.sqrt(WIDTH / 4)
-    kinds = rng.choice(5, n_tokens, p=rng.dirichlet(np.ones(5)))
-    return centers[kinds] + rng.standard_normal((n_tokens, WIDTH))
-
-
-def drifting_scale(rng: Rng, n_tokens: int) -> NDArray[np.float64]:
-    """Each sequence becomes louder or softer, by up to a factor two."""
-    scale = np.exp(rng.uniform(-1, 1) * np.log(2) * np.linspace(0, 1, n_tokens))
-    return scale[:, np.newaxis] * rng.standard_normal((n_tokens, WIDTH))
-
-
-STREAMS: dict[str, Stream] = {
-    "Gaussian": lambda rng, n: rng.standard_normal((n, WIDTH)),
-    "heavy tails": lambda rng, n: rng.standard_t(3, (n, WIDTH)) / np.sqrt(3.0),
-    "autocorrelated": autocorrelated,
-    "varying lengths": lambda rng, n: rng.standard_normal((n, WIDTH)),
-    "clusters": favorites,
-    "drifting scale": drifting_scale,
-}

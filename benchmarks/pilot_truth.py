@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv, ndtr, ndtri
@@ -165,16 +165,8 @@ class PowerLaws(LearningCurves):
         return metric.of_gaussians(np.maximum(distance, 0.0), 0.0, 0.5)
 
 
-class Prediction(NamedTuple):
-    """What was predicted for a size, and what is true."""
-
-    family: str
-    true: float
-    lower: float
-    median: float
-    upper: float
-
-
+Predictions = list[tuple[str, Any]]
+"""Family, and true error, lower end, median and upper end."""
 METHODS: dict[str, Callable[[CurvePoints], Any]] = {
     "ours": extrapolate,
     "power law, errors and ranks": lambda m: extrapolate(m, PowerLaws),
@@ -218,11 +210,14 @@ class Results:
             if sizes:
                 yield name, n, measured, sizes
 
-    def predictions(self, method: Callable[[CurvePoints], Any]) -> Iterator[Prediction]:
+    def predictions(self, method: Callable[[CurvePoints], Any]) -> Predictions:
+        rows: Predictions = []
         for name, _, measured, sizes in self.cases():
             levels = method(measured).quantiles(ERROR, np.array(sizes, float), (0.1, 0.5, 0.9))
-            for m, row in zip(sizes, levels, strict=True):
-                yield Prediction(name, self.truth[name, m], *row)
+            rows += [
+                (name, (self.truth[name, m], *row)) for m, row in zip(sizes, levels, strict=True)
+            ]
+        return rows
 
     def stays(self) -> list[float]:
         """Return how far, in logarithms, the last measured error is from what is predicted."""
@@ -233,18 +228,13 @@ class Results:
         ]
 
 
-def figures(rows: list[Prediction]) -> list[float]:
-    true, lower, median, upper = np.array([row[1:] for row in rows]).T
+def figures(rows: list[Any]) -> list[float]:
+    true, lower, median, upper = np.array(rows).T
     off = np.log(median / true)
     missed = np.maximum(lower - true, 0.0) + np.maximum(true - upper, 0.0)
-    return [
-        len(rows),
-        np.mean((lower <= true) & (true <= upper)),
-        np.median(np.abs(off)),
-        np.median(off),
-        np.median(upper - lower),
-        np.mean(upper - lower + 10.0 * missed),
-    ]
+    held, width = np.mean((lower <= true) & (true <= upper)), upper - lower
+    score = np.mean(width + 10.0 * missed)
+    return [len(rows), held, np.median(np.abs(off)), np.median(off), np.median(width), score]
 
 
 def show(results: Results) -> None:
@@ -252,16 +242,16 @@ def show(results: Results) -> None:
     table = Table("method:30", "n:4d", "held:5.0%", "|log|:7.3f", "bias:+7.3f", "width:7.3f",
                   "score:7.3f")  # fmt: skip
     for title, method in METHODS.items():
-        rows = list(results.predictions(method))
-        table.add(title, *figures(rows))
-        parts: dict[str, list[Prediction]] = defaultdict(list)
-        for row in rows:
-            family, _, learner = row.family.partition(", ")
+        rows = results.predictions(method)
+        table.add(title, *figures([row for _, row in rows]))
+        parts: dict[str, list[Any]] = defaultdict(list)
+        for name, row in rows:
+            family, _, learner = name.partition(", ")
             if not learner:
                 parts["  fresh" if family in FRESH else "  designed on"].append(row)
             if title == "ours":
-                for name in filter(None, (family, learner)):
-                    parts[f"    {name}"].append(row)
+                for part in filter(None, (family, learner)):
+                    parts[f"    {part}"].append(row)
         for name in sorted(parts, reverse=True):
             table.add(name, *figures(parts[name]))
     stays = results.stays()

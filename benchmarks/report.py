@@ -72,18 +72,18 @@ def at_least(what: str, measured: float, bound: float, unit: str = "×") -> Row:
     return Row(what, measured, unit, f"≥ {bound:g}", measured >= bound)
 
 
-def seconds(call: Callable[[], Any], repeats: int = 9, warm: bool = True) -> float:
+def seconds(
+    call: Callable[[], Any], repeats: int = 9, warm: bool = True, clock: Any = time.perf_counter
+) -> float:
     """Median wall-clock time of ``call``, after one run to warm up unless told otherwise."""
     if warm:
         call()
-    return statistics.median(_once(call) for _ in range(repeats))
+    return statistics.median(_once(call, clock) for _ in range(repeats))
 
 
 def cpu_seconds(call: Callable[[], Any], repeats: int = 5, warm: bool = True) -> float:
     """Median processor time of ``call``: what a bound on one core means on a busy machine."""
-    if warm:
-        call()
-    return statistics.median(_once(call, time.process_time) for _ in range(repeats))
+    return seconds(call, repeats, warm, time.process_time)
 
 
 def ratio(call: Callable[[], Any], baseline: Callable[[], Any], repeats: int = 9) -> float:

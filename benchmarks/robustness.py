@@ -184,26 +184,16 @@ def _slope(loss: Loss, r: Any, label: Any, scale: Any) -> Any:
         return np.where(scale > 1e-8, (r - p) / scale, loss.derivative(p, label))
 
 
-class Solved(NamedTuple):
-    """A result, its numbers with their error bars, and what it took."""
-
-    result: Risk
-    numbers: dict[str, float]
-    seconds: float
-    """CPU time."""
-    caught: list[Any]
-    """Warnings."""
-
-
-def solve(setting: dict[str, Any], n_points: int) -> Solved:
+def solve(setting: dict[str, Any]) -> tuple[Risk, dict[str, float], float, list[Any]]:
+    """Return a result, its numbers with their error bars, the CPU time and the warnings it took."""
     start = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = risk(**setting, n_points=n_points)
+        result = risk(**setting)
         estimates = {name: getattr(result, name) for name in NUMBERS}
     numbers = {name: float(number) for name, number in estimates.items()}
     numbers |= {f"{name}_uncertainty": each.uncertainty for name, each in estimates.items()}
-    return Solved(result, numbers, time.process_time() - start, list(caught))
+    return result, numbers, time.process_time() - start, list(caught)
 
 
 class Verdict(NamedTuple):
@@ -218,8 +208,10 @@ class Verdict(NamedTuple):
 def judge(setting: dict[str, Any]) -> Verdict:
     """Solve one setting and check the result."""
     try:
-        solved = solve(setting, POINTS)
-        return Verdict(*_check(setting, solved), solved.seconds, solved.numbers)
+        result, numbers, elapsed, caught = solve({**setting, "n_points": POINTS})
+        verdict, reason = _check(setting, result, numbers, caught)
+        slow = verdict == "converged" and elapsed > SECONDS
+        return Verdict("slow" if slow else verdict, reason, elapsed, numbers)
     except ValueError as error:
         known = "reg must be > 0" in str(error)
         return Verdict("refused" if known else "exception", str(error))
@@ -227,9 +219,10 @@ def judge(setting: dict[str, Any]) -> Verdict:
         return Verdict("exception", traceback.format_exc(limit=-3))
 
 
-def _check(setting: dict[str, Any], solved: Solved) -> tuple[str, str]:
+def _check(
+    setting: dict[str, Any], result: Risk, numbers: dict[str, float], caught: list[Any]
+) -> tuple[str, str]:
     """Return the verdict on a result, and its reason."""
-    result, numbers, elapsed, caught = solved
     told = any(issubclass(w.category, ConvergenceWarning) for w in caught)
     strange = [str(w.message) for w in caught if not issubclass(w.category, ConvergenceWarning)]
     finite = np.all(np.isfinite(list(numbers.values())))
@@ -243,12 +236,12 @@ def _check(setting: dict[str, Any], solved: Solved) -> tuple[str, str]:
     if off > 1.0:
         return "wrong", f"stationarity {off:.3g}: {result} {result.readout}"
     if result.law.batches > 1:
-        half = solve(setting, POINTS // 2).result
+        half = solve({**setting, "n_points": POINTS // 2})[0]
         bar = math.hypot(result.uncertainty, half.uncertainty)
         gap = abs(half.test_error - result.test_error)
         if half.converged and gap > 8 * bar + 1e-6:
             return "wrong", f"{gap / bar:.0f} bars off half the points: {result}, {half}"
-    return ("slow" if elapsed > SECONDS else "converged"), ""
+    return "converged", ""
 
 
 def _any_bias(result: Risk) -> bool:

@@ -5,17 +5,51 @@ of twelve training sets. Training sequences have about 30 tokens, streams 60. Sc
 the beginnings of a sequence, all at once, which is what a stream has token by token.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.families import STREAMS, WIDTH, Rng
+from benchmarks.families import Rng
 from benchmarks.peers import QUICK
 from benchmarks.report import Table, mean_and_error
 
 RATE, FACTOR = 0.05, 1.5
 TRAIN, SHORT, LONG = 300, 30, 60
-SIGNAL = 5.0
+WIDTH, SIGNAL = 16, 5.0
+Tokens = NDArray[np.float64]
+
+
+def autocorrelated(rng: Rng, n_tokens: int) -> Tokens:
+    tokens = rng.standard_normal((n_tokens, WIDTH))
+    for i in range(1, n_tokens):
+        tokens[i] = 0.7 * tokens[i - 1] + np.sqrt(1.0 - 0.7**2) * tokens[i]
+    return tokens
+
+
+def favorites(rng: Rng, n_tokens: int) -> Tokens:
+    """Tokens of five kinds; each sequence has favorites."""
+    centers = 2.0 * np.random.default_rng(0).standard_normal((5, WIDTH)) / np.sqrt(WIDTH / 4)
+    kinds = rng.choice(5, n_tokens, p=rng.dirichlet(np.ones(5)))
+    return centers[kinds] + rng.standard_normal((n_tokens, WIDTH))
+
+
+def drifting_scale(rng: Rng, n_tokens: int) -> Tokens:
+    """Each sequence becomes louder or softer, by up to a factor two."""
+    scale = np.exp(rng.uniform(-1, 1) * np.log(2) * np.linspace(0, 1, n_tokens))
+    return scale[:, np.newaxis] * rng.standard_normal((n_tokens, WIDTH))
+
+
+STREAMS: dict[str, Callable[[Rng, int], Tokens]] = {
+    "Gaussian": lambda rng, n: rng.standard_normal((n, WIDTH)),
+    "heavy tails": lambda rng, n: rng.standard_t(3, (n, WIDTH)) / np.sqrt(3.0),
+    "autocorrelated": autocorrelated,
+    "varying lengths": lambda rng, n: rng.standard_normal((n, WIDTH)),
+    "clusters": favorites,
+    "drifting scale": drifting_scale,
+}
+"""(generator, tokens) → a harmless sequence."""
 
 
 def training_set(kind: str, rng: Rng) -> tuple[list[Any], Any]:
