@@ -19,13 +19,15 @@ QUERY: dict[str, Any] = {"cosine": 0.95, "sharpness": 1.0}
 CURVE = np.geomspace(0.5, 10.0, 20)
 
 
-def attention(problem: Any = PROBLEM, alpha: Any = 2.0, **options: Any) -> Any:
+def solve(model: str, problem: Any = PROBLEM, alpha: Any = 2.0, **options: Any) -> Any:
     """Return errors with their bars, the feature law made anew."""
     attention_law.cache_clear()
-    curve = risk(
-        problem, "attention", alpha=np.atleast_1d(alpha), **{"reg": 1e-2, **QUERY, **options}
-    )
+    settings = {"reg": 1e-2, **(QUERY if model == "attention" else {}), **options}
+    curve = risk(problem, model, alpha=np.atleast_1d(alpha), **settings)
     return [(point.test_error, point.uncertainty) for point in curve]
+
+
+attention = partial(solve, "attention")
 
 
 def population(n_kinds: int) -> Population:
@@ -76,14 +78,12 @@ def plain_linear_point(alpha: float = 2.0, reg: float = 0.1) -> float:
 
 
 def rows() -> Iterator[Row]:
-    def pooled(alpha: Any = 2.0, **options: Any) -> Any:
-        return risk(PROBLEM, "pooled", alpha=alpha, **{"reg": 1e-2, **options})
-
     def linear() -> Any:
-        return pooled().test_error
+        return risk(PROBLEM, "pooled", alpha=2.0, reg=1e-2).test_error
 
     yield at_most("linear logistic point", 1e3 * seconds(linear), 5.0, "ms")
-    difference = abs(plain_linear_point() - pooled().readout.along_rest)
+    ours = risk(PROBLEM, "pooled", alpha=2.0, reg=1e-2).readout.along_rest
+    difference = abs(plain_linear_point() - ours)
     yield at_most("the same by adaptive quadrature: difference", difference, 1e-5, "")
     slower = ratio(plain_linear_point, linear, repeats=1)
     yield at_least("the same by adaptive quadrature: time / ours", slower, 1000)
@@ -100,14 +100,13 @@ def rows() -> Iterator[Row]:
         several, one = (partial(attention, population(n)) for n in (n_kinds, 1))
         slower = ratio(several, one, repeats=5)
         yield at_most(f"attention point of {n_kinds} kinds / of one", slower, 1.5)
-    for name, solve in (("pooled", pooled), ("attention", attention)):
+    for model in ("pooled", "attention"):
         for loss in ("logistic", "square", "hinge"):
             for alpha, what in (([2.0], "point"), (CURVE, "curve")):
-                one, best = (
-                    partial(solve, alpha=alpha, loss=loss, reg=reg) for reg in (1e-2, "best")
-                )
+                by_ridge = partial(solve, model, alpha=alpha, loss=loss)
+                one, best = (partial(by_ridge, reg=reg) for reg in (1e-2, "best"))
                 slower = ratio(best, one, repeats=3)
-                yield at_most(f'{name} {what}, {loss}: reg="best" / one ridge', slower, 5.0)
+                yield at_most(f'{model} {what}, {loss}: reg="best" / one ridge', slower, 5.0)
 
     def separability() -> Any:
         attention_law.cache_clear()
