@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import sparsetoken as st
-from benchmarks.families import needle_digits
+from benchmarks.families import needle_digits, train_and_test
 from benchmarks.report import Table, run
 
 Split = tuple[Any, Any, Any, Any]
@@ -20,9 +20,7 @@ Y = np.arange(200) % 2
 
 def needle(seed: int, n_samples: int = 200, dim: int = 10, signal: float = 4.0) -> Split:
     problem = st.SparseTokenProblem(10, 1, signal)
-    X, y, truth = problem.sample(n_samples, dim, random_state=seed, return_truth=True)
-    new = problem.sample(200, dim, random_state=seed + 100, direction=truth.direction)
-    return X, y, *new
+    return train_and_test(problem, n_samples, dim, 200, (seed, seed + 100))
 
 
 def gaussian(seed: int, dim: int, scale: float = 1.0, shift: float = 0.0, first: int = 8) -> Split:

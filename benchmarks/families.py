@@ -28,6 +28,15 @@ def generator(*key: Any) -> Rng:
     return np.random.default_rng(zlib.crc32(repr(key).encode()))
 
 
+def train_and_test(
+    problem: Any, n_samples: int, dim: int, n_new: int, seeds: tuple[int, int]
+) -> tuple[Any, Any, Any, Any]:
+    """Draw samples and labels of a problem to train on, and new ones of the same directions."""
+    X, y, truth = problem.sample(n_samples, dim, random_state=seeds[0], return_truth=True)
+    new = problem.sample(n_new, dim, random_state=seeds[1], direction=truth.directions)
+    return X, y, *new
+
+
 def needle_digits(n_bags: int = 300, seed: int = 0) -> Drawn:
     """Return bags of about 20 digits; each positive one holds exactly one 9, used nowhere else."""
     rng = np.random.default_rng(seed)

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from benchmarks.families import train_and_test
 from benchmarks.peers import QUICK
 from benchmarks.report import Table, mean_and_error, run
 from sparsetoken import SparseTokenProblem
@@ -38,12 +39,8 @@ def main(problems: int = 30, seed: int = 2026) -> None:
         errors: dict[str, list[float]] = {name: [] for name in names}
         found = []
         for draw in range(4 if n_samples * problem.n_tokens * dim < 2e6 else 2):
-            X, y, truth = problem.sample(
-                n_samples, dim, random_state=1000 * seed + draw, return_truth=True
-            )
-            new, labels = problem.sample(
-                2000, dim, random_state=1000 * seed + 500 + draw, direction=truth.directions
-            )
+            seeds = 1000 * seed + draw, 1000 * seed + 500 + draw
+            X, y, new, labels = train_and_test(problem, n_samples, dim, 2000, seeds)
             fitted = {name: QUICK[name]().fit(X, y) for name in names}
             found.append(fitted["bayes"].n_kinds_)
             for name, clf in fitted.items():

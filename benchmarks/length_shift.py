@@ -17,34 +17,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import sparsetoken as st
 from benchmarks.peers import QUICK, MaxProbe
 from benchmarks.report import Table
-from sparsetoken import (
-    AttentionClassifier,
-    PooledClassifier,
-    Sequences,
-    SparseTokenClassifier,
-    SparseTokenProblem,
-)
 
 Floats = NDArray[np.float64]
 DIM, TRAIN, SHORT, LENGTHS, RATE = 32, 400, 20, (20, 80, 320), 0.01
 NEW, BATCH = 8000, 500
-KINDS: dict[str, Callable[[int], SparseTokenProblem]] = {
-    "one token": lambda n: SparseTokenProblem(n, 1, 6.0),
-    "a run of 4": lambda n: SparseTokenProblem(n, 4, 3.0, contiguous=True),
-    "4 scattered": lambda n: SparseTokenProblem(n, 4, 3.5),
-    "a fifth": lambda n: SparseTokenProblem(n, n // 5, 2.0),
+KINDS: dict[str, Callable[[int], st.SparseTokenProblem]] = {
+    "one token": lambda n: st.SparseTokenProblem(n, 1, 6.0),
+    "a run of 4": lambda n: st.SparseTokenProblem(n, 4, 3.0, contiguous=True),
+    "4 scattered": lambda n: st.SparseTokenProblem(n, 4, 3.5),
+    "a fifth": lambda n: st.SparseTokenProblem(n, n // 5, 2.0),
 }
 
 
-def draw(kind: str, n_tokens: int, n_samples: int, seed: int) -> tuple[Sequences, Any]:
+def draw(kind: str, n_tokens: int, n_samples: int, seed: int) -> tuple[st.Sequences, Any]:
     how: dict[str, Any] = {"direction": np.eye(DIM)[0], "dtype": np.float32}
     X, y = KINDS[kind](n_tokens).sample(n_samples, DIM, random_state=seed, **how)
-    return Sequences.from_list(list(X)), y
+    return st.Sequences.from_list(list(X)), y
 
 
-def strongest(X: Sequences, direction: Floats, count: int = 1, width: int = 1) -> Floats:
+def strongest(X: st.Sequences, direction: Floats, count: int = 1, width: int = 1) -> Floats:
     """Return the mean of the ``count`` largest means of ``width`` neighbors along a direction."""
     scores = (X.tokens @ direction).reshape(len(X), -1)  # all have one length
     sums = np.cumsum(np.pad(scores, ((0, 0), (1, 0))), axis=1)
@@ -53,18 +47,18 @@ def strongest(X: Sequences, direction: Floats, count: int = 1, width: int = 1) -
     return top
 
 
-def ways(X: Sequences, y: Any) -> dict[str, Callable[[Sequences], Floats]]:
+def ways(X: st.Sequences, y: Any) -> dict[str, Callable[[st.Sequences], Floats]]:
     """Return every way to read by name: its score of new sequences."""
-    sharp = AttentionClassifier(reg=0.01, shrinkage=0.3, random_state=0).fit(X, y)
+    sharp = st.AttentionClassifier(reg=0.01, shrinkage=0.3, random_state=0).fit(X, y)
     along = partial(strongest, direction=np.asarray(sharp.coef_))
     attention = QUICK["attention"]().fit(X, y)
-    runs = SparseTokenClassifier(contiguous=True, n_trees=100, random_state=0)
+    runs = st.SparseTokenClassifier(contiguous=True, n_trees=100, random_state=0)
     return {
         "sharp attention": sharp.decision_function,
         "largest score": along,
         "mean of 4 largest": partial(along, count=4),
         "largest mean of 4 neighbors": partial(along, width=4),
-        "mean token": PooledClassifier().fit(X, y).decision_function,
+        "mean token": st.PooledClassifier().fit(X, y).decision_function,
         "MultiMax probe, 4 heads": MaxProbe().fit(X, y).decision_function,
         "rolling-mean probe, 4 tokens": MaxProbe(1, window=4).fit(X, y).decision_function,
         "AttentionClassifier": attention.decision_function,

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.families import train_and_test
 from benchmarks.peers import (
     MODELS,
     QUICK,
@@ -129,10 +130,8 @@ def errors_of(
     errors: dict[str, list[float]] = {name: [] for name in makers}
     n_new = int(np.clip(2e7 / (problem.n_tokens * dim), 500, 4000))
     for draw in range(draws):
-        X, y, truth = problem.sample(n_samples, dim, random_state=1000 + draw, return_truth=True)
-        new, labels = problem.sample(
-            n_new, dim, random_state=2000 + draw, direction=truth.direction
-        )
+        seeds = 1000 + draw, 2000 + draw
+        X, y, new, labels = train_and_test(problem, n_samples, dim, n_new, seeds)
         if min(np.bincount(y, minlength=2)) < 3:
             continue
         train, test = Sequences.from_list(list(X)), Sequences.from_list(list(new))

@@ -20,13 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from sparsetoken import (
-    AttentionClassifier,
-    BayesAttentionClassifier,
-    PooledClassifier,
-    Sequences,
-    SparseTokenClassifier,
-)
+import sparsetoken as st
 from sparsetoken.losses import Logistic
 
 Labels = NDArray[np.int64]
@@ -55,28 +49,28 @@ class Embedded(BaseEstimator):  # type: ignore[misc]
     def __init__(self, model: Any = None) -> None:
         self.model = model
 
-    def fit(self, X: Sequences, y: Labels) -> "Embedded":
+    def fit(self, X: st.Sequences, y: Labels) -> "Embedded":
         """Fit the classifier; by default logistic regression with its ridge by inner folds."""
         ridge = make_pipeline(StandardScaler(), logistic_by_folds("roc_auc"))
         self.model_ = ridge if self.model is None else self.model
         self.model_.fit(self.embed(X), y)
         return self
 
-    def decision_function(self, X: Sequences) -> Floats:
+    def decision_function(self, X: st.Sequences) -> Floats:
         """Return the classifier's score, or the probability of a positive bag less one half."""
         rows = self.embed(X)
         if hasattr(self.model_, "decision_function"):
             return self.model_.decision_function(rows)
         return self.model_.predict_proba(rows)[:, 1] - 0.5
 
-    def embed(self, X: Sequences) -> Floats:
+    def embed(self, X: st.Sequences) -> Floats:
         return _bag_means(X.tokens, X)
 
 
 class Statistics(Embedded):
     """Mean, max, min and standard deviation of a bag's tokens."""
 
-    def embed(self, X: Sequences) -> Floats:
+    def embed(self, X: st.Sequences) -> Floats:
         tokens, starts = X.tokens.astype(float), X.offsets[:-1]
         mean = _bag_means(tokens, X)
         spread = np.sqrt(_bag_means((tokens - np.repeat(mean, X.lengths, axis=0)) ** 2, X))
@@ -90,7 +84,7 @@ def logistic_by_folds(scoring: str, **options: Any) -> Any:
     return LogisticRegressionCV(scoring=scoring, use_legacy_attributes=False, **how, **options)
 
 
-def _bag_means(values: Floats, X: Sequences) -> Floats:
+def _bag_means(values: Floats, X: st.Sequences) -> Floats:
     return np.add.reduceat(values, X.offsets[:-1]) / X.lengths[:, np.newaxis]
 
 
@@ -105,7 +99,7 @@ class MaxProbe(BaseEstimator):  # type: ignore[misc]
     def __init__(self, heads: int = 4, window: int = 1) -> None:
         self.heads, self.window = heads, window
 
-    def fit(self, X: Sequences, y: Labels) -> "MaxProbe":
+    def fit(self, X: st.Sequences, y: Labels) -> "MaxProbe":
         self.scaler_ = StandardScaler().fit(X.tokens.astype(float))
         tokens, starts = self._tokens(X)
         bag = np.repeat(np.arange(len(X)), np.diff(starts))
@@ -121,10 +115,10 @@ class MaxProbe(BaseEstimator):  # type: ignore[misc]
         self.probe_ = _fit_max(tokens, starts, y, ridge, self.heads)
         return self
 
-    def decision_function(self, X: Sequences) -> Floats:
+    def decision_function(self, X: st.Sequences) -> Floats:
         return self.probe_.scores(*self._tokens(X))
 
-    def _tokens(self, X: Sequences) -> tuple[Floats, Labels]:
+    def _tokens(self, X: st.Sequences) -> tuple[Floats, Labels]:
         """Return scaled tokens, or their rolling means, and where each bag begins."""
         tokens = self.scaler_.transform(X.tokens)
         if self.window == 1:
@@ -173,7 +167,7 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
     def __init__(self, kernel: str = "rbf", C: float = 1.0) -> None:
         self.kernel, self.C = kernel, C
 
-    def fit(self, X: Sequences, y: Labels) -> "InstanceMachine":
+    def fit(self, X: st.Sequences, y: Labels) -> "InstanceMachine":
         """Alternate between choosing instances and fitting, at most ten times."""
         self.scaler_ = StandardScaler().fit(X.tokens)
         tokens = self.scaler_.transform(X.tokens)
@@ -195,26 +189,26 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
             before, chosen = picked, tokens[picked]
         return self
 
-    def decision_function(self, X: Sequences) -> Floats:
+    def decision_function(self, X: st.Sequences) -> Floats:
         """Return the largest score of a bag's instances."""
         scores = self.model_.decision_function(self.scaler_.transform(X.tokens))
         return np.maximum.reduceat(scores, X.offsets[:-1])
 
 
 OURS: Makers = {
-    "sparsetoken": lambda: SparseTokenClassifier(random_state=0),
-    "monotone": lambda: SparseTokenClassifier(monotone=True, random_state=0),
-    "attention": lambda: AttentionClassifier(random_state=0),
-    "bayes": lambda: BayesAttentionClassifier(random_state=0),
+    "sparsetoken": lambda: st.SparseTokenClassifier(random_state=0),
+    "monotone": lambda: st.SparseTokenClassifier(monotone=True, random_state=0),
+    "attention": lambda: st.AttentionClassifier(random_state=0),
+    "bayes": lambda: st.BayesAttentionClassifier(random_state=0),
 }
 QUICK: Makers = {
     "attention": OURS["attention"],
     "bayes": OURS["bayes"],
-    "sparsetoken": lambda: SparseTokenClassifier(n_trees=100, random_state=0),
+    "sparsetoken": lambda: st.SparseTokenClassifier(n_trees=100, random_state=0),
 }
 MODELS: Makers = {
     **OURS,
-    "pooled": PooledClassifier,
+    "pooled": st.PooledClassifier,
     "mean": Embedded,
     "extra": lambda: Statistics(ExtraTreesClassifier(500, random_state=0)),
     "forest": lambda: Statistics(RandomForestClassifier(500, random_state=0)),

@@ -15,6 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from benchmarks.activations import LAYER, Texts, read_store
+from benchmarks.families import train_and_test
 from benchmarks.peers import OURS
 from benchmarks.report import Kept, run
 from sparsetoken import SparseTokenProblem
@@ -89,8 +90,7 @@ def fitted_errors(n_samples: int) -> list[float]:
     """Return test errors of the default classifier, told nothing but the samples."""
     errors = []
     for draw in range(DRAWS):
-        X, y, truth = PROBLEM.sample(n_samples, DIM, random_state=draw, return_truth=True)
-        new, labels = PROBLEM.sample(4000, DIM, random_state=1000 + draw, direction=truth.direction)
+        X, y, new, labels = train_and_test(PROBLEM, n_samples, DIM, 4000, (draw, 1000 + draw))
         clf = OURS["sparsetoken"]().fit(X, y)
         errors.append(1.0 - clf.score(new, labels))
     return errors

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.families import train_and_test
 from benchmarks.report import Table, mean_and_error, run
 from sparsetoken import SparseTokenProblem, estimate_problem, models, plan
 from sparsetoken.inspection.estimation import PilotWarning
@@ -250,12 +251,8 @@ def on_dense_samples(planned: Plan, trials: int) -> list[float]:
     """Fit the planned classifier itself to tokens, and count its errors: nothing is reduced."""
     rate, errors = planned.problem.positive_rate, []
     for seed in range(trials):
-        X, y, truth = planned.problem.sample(
-            planned.n_samples, planned.dim, random_state=seed, return_truth=True
-        )
-        fresh, labels = planned.problem.sample(
-            400, planned.dim, random_state=trials + seed, direction=truth.direction
-        )
+        size, seeds = (planned.n_samples, planned.dim), (seed, trials + seed)
+        X, y, fresh, labels = train_and_test(planned.problem, *size, 400, seeds)
         # The pooled classifier draws nothing.
         seeded = {"random_state": seed} if planned.model == "two-step" else {}
         try:

@@ -21,18 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import sparsetoken as st
 from benchmarks.families import bag_sets
 from benchmarks.report import Table, run
-from sparsetoken import (
-    AttentionClassifier,
-    BayesAttentionClassifier,
-    PooledClassifier,
-    Sequences,
-    SparseTokenClassifier,
-    SparseTokenProblem,
-    TwoStepAttentionClassifier,
-    VectorizedClassifier,
-)
 
 BOUND = 1e-3
 KINDS: dict[str, dict[str, str]] = {
@@ -72,11 +63,11 @@ def _loops(pattern: str) -> list[str]:
 
 
 def synthetic(n: int, n_tokens: int, dim: int, signal: float, seed: int) -> Case:
-    X, y = SparseTokenProblem(n_tokens, signal=signal).sample(2 * n, dim, random_state=seed)
+    X, y = st.SparseTokenProblem(n_tokens, signal=signal).sample(2 * n, dim, random_state=seed)
     return Case(X[:n], y[:n], X[n:])
 
 
-def halved(X: Sequences, y: NDArray[Any]) -> Case:
+def halved(X: st.Sequences, y: NDArray[Any]) -> Case:
     order = np.random.default_rng(0).permutation(len(y))
     first, second = np.sort(order[::2]), np.sort(order[1::2])
     return Case(X[first], y[first], X[second])
@@ -102,12 +93,12 @@ def cases(folder: Path | None, quick: bool) -> Iterator[tuple[str, Case]]:
 
 
 CLASSIFIERS: dict[str, Callable[..., Any]] = {
-    "SparseToken": SparseTokenClassifier,
-    "Attention": AttentionClassifier,
-    "Bayes": BayesAttentionClassifier,
-    "TwoStep": TwoStepAttentionClassifier,
-    "Pooled": PooledClassifier,
-    "Vectorized": VectorizedClassifier,
+    "SparseToken": st.SparseTokenClassifier,
+    "Attention": st.AttentionClassifier,
+    "Bayes": st.BayesAttentionClassifier,
+    "TwoStep": st.TwoStepAttentionClassifier,
+    "Pooled": st.PooledClassifier,
+    "Vectorized": st.VectorizedClassifier,
 }
 
 
@@ -134,8 +125,8 @@ def all_scores(folder: Path | None, quick: bool) -> dict[str, NDArray[Any]]:
             import dask.array
 
             first = next(iter(listed.values()))
-            Sequences.from_list(list(first.X)).save(Path(temporary, "s"))
-            listed["folder"] = first._replace(X=Sequences.open(Path(temporary, "s")))
+            st.Sequences.from_list(list(first.X)).save(Path(temporary, "s"))
+            listed["folder"] = first._replace(X=st.Sequences.open(Path(temporary, "s")))
             chunks = dask.array.from_array(first.X, chunks=(40, -1, -1))
             listed["Dask"] = first._replace(X=chunks)
         for label, case in listed.items():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.calibration import accuracy, best_accuracy
+from benchmarks.families import train_and_test
 from benchmarks.peers import OURS
 from benchmarks.report import Table
 from sparsetoken import SparseTokenClassifier, SparseTokenProblem
@@ -31,8 +32,7 @@ def main(problems: int = 100, seed: int = 0) -> None:
         n_samples, n_tokens = int(rng.integers(60, 401)), int(rng.integers(2, 31))
         problem = SparseTokenProblem(n_tokens, signal=float(rng.uniform(3, 12)))
         draw = int(rng.integers(2**31))
-        X, y, truth = problem.sample(n_samples, dim, random_state=draw, return_truth=True)
-        new, y_new = problem.sample(N_NEW, dim, random_state=draw + 1, direction=truth.direction)
+        X, y, new, y_new = train_and_test(problem, n_samples, dim, N_NEW, (draw, draw + 1))
         for name, make in MAKERS.items():
             model, data = make().fit(X, y), MemoryData(as_sequences(new))
             members = np.concatenate([m.scores(data) for m in model.stack_.members], axis=1)
