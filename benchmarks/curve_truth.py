@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from benchmarks.report import Table, run
-from sparsetoken.planner.pilot import plan_from_curve
+from sparsetoken import plan
 
 Array = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def predictions(curve: Curve, method: str, name: str) -> Iterator[Prediction]:
             options: dict[str, Any] = {"n_test": curve.n_test or N_TEST, "chance": curve.chance}
             if curve.aucs is not None:
                 options["aucs"] = curve.aucs[given]
-            table = plan_from_curve(sizes, errors, error=0.01, **options).predict(asked)
+            table = plan.from_curve(sizes, errors, error=0.01, **options).predict(asked)
         else:
             late = sizes >= FIRST
             table = rival_predictions(name, sizes[late], errors[late], np.array(asked, float))
