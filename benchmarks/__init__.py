@@ -1,1 +1,5 @@
-"""What is fast, as ratios within one run: ``make bench``. Never part of the tests."""
+"""What is fast and how good it is: ``make bench``, and one module a question.
+
+``report`` has the command line, timing and tables, ``families`` the data, ``peers`` and
+``torch_peers`` the classifiers. Never part of the tests.
+"""

@@ -1,11 +1,11 @@
-"""Run every benchmark, or those named on the command line."""
+"""Run every benchmark of speed and memory, or those named on the command line."""
 
 import importlib
 import sys
 
 from benchmarks.report import print_rows
 
-TOPICS = ("sampling", "theory", "training", "estimators", "planner", "startup")
+TOPICS = ("sampling", "theory", "training", "estimators", "startup")
 
 for topic in sys.argv[1:] or TOPICS:
     print_rows(topic, importlib.import_module(f"benchmarks.{topic}").rows())

@@ -11,7 +11,6 @@ choose rate, weight decay and steps on a hold-out. ``--store`` keeps every fit, 
 was stopped goes on; ``--picture FILE`` draws the result.
 """
 
-import argparse
 import tempfile
 import time
 from collections import defaultdict
@@ -23,18 +22,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Memory
-from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import sparsetoken as st
-from benchmarks.report import Kept
+from benchmarks.peers import MODELS, Makers, logistic_by_folds, torch_peer
+from benchmarks.report import Kept, Table, run
 from sparsetoken.plotting import new_figure, save_picture, share_legend, styled
 from sparsetoken.vocabulary import COLORS, MARKERS
 
-LAYER, SIZES, TESTED, SHORT, FPR = 3, (50, 100, 200, 400, 800), 200, 40, 0.05
+LAYER, SIZES, TESTED, SHORT, FPR = 3, (50, 100, 200, 400), 200, 40, 0.05
 COLUMNS = ("accuracy", "auc", "recall at 1 %", "evidence", "seconds")
 
 
@@ -45,46 +43,32 @@ class Pooled:
         self.pool = pool
 
     def fit(self, X: list[Any], y: Any) -> "Pooled":
-        """Choose the ridge by folds."""
-        logistic = LogisticRegressionCV(
-            Cs=np.logspace(-5, 1, 7), cv=5, scoring="roc_auc", max_iter=2000, l1_ratios=(0.0,),
-            use_legacy_attributes=False,
-        )  # fmt: skip
+        logistic = logistic_by_folds("roc_auc", Cs=np.logspace(-5, 1, 7))
         self.model = make_pipeline(StandardScaler(), logistic).fit(self._features(X), y)
         return self
 
     def decision_function(self, X: list[Any]) -> Any:
-        """Return the scores of texts."""
         return self.model.decision_function(self._features(X))
 
     def _features(self, X: list[Any]) -> Any:
         return np.array([self.pool(x) for x in X], dtype=np.float64)
 
 
-def torch_probe(*arguments: Any) -> Any:
-    from benchmarks.text_probes import TorchProbe
-
-    return TorchProbe(*arguments)
-
-
-METHODS: dict[str, Callable[[], Any]] = {
+METHODS: Makers = {
     "mean token": lambda: Pooled(lambda x: x.mean(axis=0)),
     "largest value a feature": lambda: Pooled(lambda x: x.max(axis=0)),
-    "attention probe": lambda: torch_probe(1, "attention"),
-    "attention probe, 8 heads": lambda: torch_probe(8, "attention"),
-    "largest token": lambda: torch_probe(1, "largest"),
-    "MultiMax, 8 heads": lambda: torch_probe(8, "multimax"),
-    "rolling means, 8 heads": lambda: torch_probe(8, "rolling"),
-    "AttentionClassifier": lambda: st.AttentionClassifier(random_state=0),
-    "SparseTokenClassifier": lambda: st.SparseTokenClassifier(random_state=0),
-    "BayesAttentionClassifier": lambda: st.BayesAttentionClassifier(random_state=0),
+    "attention probe": lambda: torch_peer("TorchProbe", 1, "attention"),
+    "attention probe, 8 heads": lambda: torch_peer("TorchProbe", 8, "attention"),
+    "largest token": lambda: torch_peer("TorchProbe", 1, "largest"),
+    "MultiMax, 8 heads": lambda: torch_peer("TorchProbe", 8, "multimax"),
+    "rolling means, 8 heads": lambda: torch_peer("TorchProbe", 8, "rolling"),
+    "AttentionClassifier": MODELS["attention"],
+    "SparseTokenClassifier": MODELS["sparsetoken"],
+    "BayesAttentionClassifier": MODELS["bayes"],
 }
 FEW = (
-    "mean token",
-    "attention probe",
-    "attention probe, 8 heads",
-    "AttentionClassifier",
-    "SparseTokenClassifier",
+    *("mean token", "attention probe", "attention probe, 8 heads"),
+    *("AttentionClassifier", "SparseTokenClassifier"),
 )
 
 
@@ -134,8 +118,8 @@ class Texts:
     """Hidden states with labels and marks."""
 
     def __init__(self, table: pd.DataFrame) -> None:
-        kept = Memory(Path(tempfile.gettempdir()) / "sparsetoken-activations", verbose=0)
-        self.states, self.spans = kept.cache(hidden_states)(table["text"].tolist())
+        memory = Memory(Path(tempfile.gettempdir()) / "sparsetoken-activations", verbose=0)
+        self.states, self.spans = memory.cache(hidden_states)(table["text"].tolist())
         self.y = table["toxic"].to_numpy(dtype=int)
         self.marks = [
             marked(one, where) for one, where in zip(table["evidence"], self.spans, strict=True)
@@ -188,11 +172,10 @@ def cases(texts: Texts, splits: int) -> Iterator[tuple[str, str, Any, Any, int]]
         for method in METHODS:
             yield f"all {number}", method, train, test, LAYER
         for size in SIZES:
-            if size < len(train):
-                draw = StratifiedShuffleSplit(1, train_size=size, random_state=number)
-                few, _ = next(draw.split(train, texts.y[train]))
-                for method in FEW:
-                    yield f"{size} {number}", method, train[few], test, LAYER
+            draw = StratifiedShuffleSplit(1, train_size=size, random_state=number)
+            few, _ = next(draw.split(train, texts.y[train]))
+            for method in FEW:
+                yield f"{size} {number}", method, train[few], test, LAYER
         if number == 0:
             for layer in range(len(texts.states[0])):
                 for method in FEW:
@@ -208,22 +191,18 @@ def read_store(store: Kept) -> dict[tuple[str, str], Any]:
     return {key: np.mean(np.array(values), axis=0) for key, values in groups.items()}
 
 
-def summary(means: dict[tuple[str, str], Any]) -> str:
-    """Return the tables: by split, size and layer, and on longer texts."""
-    lines = [f"{'':<34}" + "".join(f"{name:>15}" for name in COLUMNS)]
-    longer = [f"{'':<34}{'auc':>15}{'at the quantile':>24}{'at threshold(n_tokens)':>24}"]
+def show(means: dict[tuple[str, str], Any]) -> None:
+    """Print the tables: by split, size and layer, and on longer texts."""
+    table = Table("question:8", "method:26", *(f"{name}:13.3f" for name in COLUMNS))
+    for (question, method), values in means.items():
+        if question != "longer":
+            table.add(question, method, *values)
+    print(f"\nTrained on at most {SHORT} tokens, tested on more: false positives and recall")
+    table = Table("method:26", "auc:6.3f", "at the quantile:20s", "at threshold(n_tokens):22s")
     for (question, method), values in means.items():
         if question == "longer":
             pairs = [f"{p:.3f}, {r:.3f}" for p, r in values[1:].reshape(-1, 2)]
-            shown = f"{values[0]:>15.3f}" + "".join(f"{pair:>24}" for pair in pairs)
-            longer.append(f"{question:<8}{method:<26}{shown}")
-        else:
-            shown = "".join(f"{v:>15.3f}" for v in values)
-            lines.append(f"{question:<8}{method:<26}{shown}")
-    words = (
-        f"trained on at most {SHORT} tokens, tested on more: false positives for {FPR} and recall"
-    )
-    return "\n".join([*lines, "", words, *longer])
+            table.add(method, values[0], *pairs, *[""] * (2 - len(pairs)))
 
 
 def draw(means: dict[tuple[str, str], Any], n_train: int, path: str) -> None:
@@ -260,26 +239,23 @@ def draw(means: dict[tuple[str, str], Any], n_train: int, path: str) -> None:
     save_picture(figure, path)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("texts", type=Path)
-    parser.add_argument(
-        "--splits", type=int, default=3, help="random splits into training and test"
-    )
-    parser.add_argument("--store", type=Path, default=Path("activations.jsonl"))
-    parser.add_argument("--picture", help="file to draw the result in")
-    options = parser.parse_args()
-    texts = Texts(pd.read_csv(options.texts))
-    store = Kept(options.store)
-    for question, method, train, test, layer in cases(texts, options.splits):
-        store.get(f"{question}, {method}", partial(texts.judge, method, train, test, layer))
+def main(
+    texts: Path,
+    *,
+    splits: int = 3,
+    store: Path = Path("activations.jsonl"),
+    picture: str | None = None,
+) -> None:
+    data, kept = Texts(pd.read_csv(texts)), Kept(store)
+    for question, method, train, test, layer in cases(data, splits):
+        kept.get(f"{question}, {method}", partial(data.judge, method, train, test, layer))
     for method in METHODS:
-        store.get(f"longer 0, {method}", partial(texts.judge_longer, method))
-    means = read_store(store)
-    print(summary(means))
-    if options.picture:
-        draw(means, len(texts.y) - TESTED, options.picture)
+        kept.get(f"longer 0, {method}", partial(data.judge_longer, method))
+    means = read_store(kept)
+    show(means)
+    if picture:
+        draw(means, len(data.y) - TESTED, picture)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,4 +1,4 @@
-"""Theory beside trials: ``python -m benchmarks.agreement [MODELS] [--settings 10]``.
+"""Theory beside trials: ``python -m benchmarks.agreement [MODELS] [--settings 10] [--trials 24]``.
 
 Problems, sizes and settings are drawn at random, so none of them was looked at when the theory was
 written. Trials are simulations that use nothing of the theory, at two dimensions: a difference that
@@ -6,16 +6,17 @@ shrinks with the dimension is of finite size, one that stays is an error. A row 
 number over its trials, and how many standard errors that is from the theory.
 """
 
-import argparse
 import math
 import warnings
 from typing import Any
 
 import numpy as np
 
-from benchmarks.report import Table, mean_and_error
-from sparsetoken import Population, SparseTokenProblem, models
+from benchmarks.report import Table, mean_and_error, run
+from sparsetoken import Population, SparseTokenProblem
+from sparsetoken import models as registry
 
+MODELS = ("pooled", "vectorized", "attention", "two-step", "training", "joint", "optimal")
 DIMENSIONS = (150, 600)
 DENSE = (100, 300)  # where a trial draws every token
 NUMBERS = ("test_error", "cosine", "train_loss", "auc", "query_norm", "readout_norm", "bias")
@@ -55,7 +56,7 @@ def compare(name: str, index: int, trials: int, table: Table) -> list[float]:
     """Print the numbers of one setting; return how far the larger dimension is off."""
     rng = np.random.default_rng([index, *name.encode()])
     problem, settings = random_problem(rng, name), random_settings(rng, name)
-    size, model = float(rng.uniform(1.0, 4.0)), models.get(name, settings)
+    size, model = float(rng.uniform(1.0, 4.0)), registry.get(name, settings)
     (predicted,) = model.theory(problem, [size], settings)
     numbers = [n for n in NUMBERS if n in model.predicted and n in model.simulated]
     expected = {number: getattr(predicted, number) for number in numbers}
@@ -71,23 +72,17 @@ def compare(name: str, index: int, trials: int, table: Table) -> list[float]:
     return scores
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    listed = ["pooled", "vectorized", "attention", "two-step", "training", "joint", "optimal"]
-    parser.add_argument("models", nargs="*", default=listed)
-    parser.add_argument("--settings", type=int, default=10, help="drawn for each model")
-    parser.add_argument("--trials", type=int, default=24)
-    options = parser.parse_args()
+def main(*models: str, settings: int = 10, trials: int = 24) -> None:
     warnings.simplefilter("ignore")  # what did not converge has its error bar
     summary = {}
     table = Table("model:10", "setting:7d", "dim:4d", "number:12", "theory:8.4f", "trials:8.4f",
                   "s.e.:7.4f", "off by:6.1f")  # fmt: skip
-    for name in options.models:
-        off = [s for i in range(options.settings) for s in compare(name, i, options.trials, table)]
+    for name in models or MODELS:
+        off = [s for i in range(settings) for s in compare(name, i, trials, table)]
         summary[name] = np.sqrt(np.mean(np.square(off))), np.abs(off).max()
     for name, (rms, largest) in summary.items():
         print(f"{name}: root mean square {rms:.2f} standard errors, largest {largest:.1f}")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

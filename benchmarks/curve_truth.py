@@ -12,25 +12,24 @@ smallest sizes, so they are given those from 10 on.
 Printed are the fraction of errors within the 80 % interval, the factor that the median prediction
 is off by, and interval scores (Gneiting and Raftery, 2007; less is better) of errors and of their
 logarithms. The prior was chosen on every other data set in sorted order (``--half chosen``) and
-judged on the others (``--half judged``).
+judged on the others (``--half judged``); ``--every 4`` takes every fourth of them, ``--methods``
+only these.
 """
 
-import argparse
-import csv
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from sparsetoken.planner.pilot import plan_from_curve
+from benchmarks.report import Table, run
+from sparsetoken import plan
 
 Array = NDArray[np.float64]
-Predict = Callable[[Array], Array]
 
 LCDB_ENDS = ((64, (128, 256)), (128, (256, 512)), (256, (512, 1024)))
 ENDS = ((53, (103, 198)), (103, (198, 382)), (198, (382, 737)))
@@ -62,10 +61,11 @@ RIVALS: dict[str, tuple[Callable[[Array, Array], Array], list[list[float]]]] = {
     "POW4": (pow4, [[-3, -0.7, -0.7, 0], [-6, -0.5, -1.6, 1], [-2, 1, 0, 3]]),
     "MMF4": (mmf4, [[-0.7, 2, -3, 0], [-0.7, 3, -6, -0.5], [-0.7, 6, -2, 0.7]]),
 }
+METHODS = ["ours", *RIVALS]
 
 
-def least_squares_fit(name: str, sizes: Array, errors: Array) -> Predict:
-    """Return predictions (k, 3) of a rival: lower, median and upper."""
+def rival_predictions(name: str, sizes: Array, errors: Array, ahead: Array) -> Array:
+    """Return predictions (k, 3) of a rival fitted by least squares: lower, median and upper."""
     function, starts = RIVALS[name]
 
     def at(p: Array, n: Array) -> Array:
@@ -78,12 +78,8 @@ def least_squares_fit(name: str, sizes: Array, errors: Array) -> Predict:
     ]
     best = min(fits, key=lambda fit: fit.cost)
     bar = Z80 * math.sqrt(2.0 * best.cost / max(sizes.size - best.x.size, 1))
-
-    def predict(n: Array) -> Array:
-        median = at(best.x, n)
-        return np.stack([median - bar, median, median + bar], axis=1)
-
-    return predict
+    median = at(best.x, ahead)
+    return np.stack([median - bar, median, median + bar], axis=1)
 
 
 class Prediction(NamedTuple):
@@ -102,62 +98,46 @@ class Curve(NamedTuple):
 
     sizes: Array
     errors: Array
-    aucs: Array | None
     true: Array
+    aucs: Array | None
     n_test: int | None
     chance: float
 
 
 def read(path: Path) -> dict[tuple[str, str], Curve]:
     """Return the curves of a file, by set and method."""
-    with path.open() as file:
-        rows = list(csv.DictReader(file))
-    lcdb = "openmlid" in rows[0]
-    names = ("openmlid", "learner") if lcdb else ("dataset", "method")
-    groups = defaultdict(list)
-    for row in rows:
-        if not lcdb or (row["one_error"] and row["error"]):
-            groups[row[names[0]], row[names[1]]].append(row)
-    return {key: _lcdb(group) if lcdb else _probe(group) for key, group in groups.items()}
+    table, curves = pd.read_csv(path), {}
+    if "openmlid" in table:
+        table = table.dropna(subset=["one_error", "error"]).sort_values("size_train")
+        for (name, method), rows in table.groupby(["openmlid", "learner"], sort=False):
+            sizes, errors, true = rows[["size_train", "one_error", "error"]].to_numpy(float).T
+            n_test, chance = rows[["n_test", "chance"]].to_numpy(float)[0]
+            curves[str(name), method] = Curve(sizes, errors, true, None, int(n_test), chance)
+    else:
+        table = table.sort_values("num_train")
+        for (name, method), rows in table.groupby(["dataset", "method"], sort=False):
+            sizes, right, aucs = rows[["num_train", "test_acc", "test_auc"]].to_numpy(float).T
+            curves[name, method] = Curve(sizes, 1.0 - right, 1.0 - right, aucs, None, 0.5)
+    return curves
 
 
-def _columns(rows: list[dict[str, str]], *names: str) -> Array:
-    table = np.array([[float(row[name]) for name in names] for row in rows])
-    return table[np.argsort(table[:, 0])].T
-
-
-def _probe(rows: list[dict[str, str]]) -> Curve:
-    sizes, accuracies, aucs = _columns(rows, "num_train", "test_acc", "test_auc")
-    return Curve(sizes, 1.0 - accuracies, aucs, 1.0 - accuracies, None, 0.5)
-
-
-def _lcdb(rows: list[dict[str, str]]) -> Curve:
-    names = ("size_train", "one_error", "error", "n_test", "chance")
-    rows = [row | {"chance": row["chance"] or "nan"} for row in rows]
-    sizes, errors, true, n_test, chance = _columns(rows, *names)
-    return Curve(sizes, errors, None, true, int(n_test[0]), float(chance[0]))
-
-
-def predictions(
-    curve: Curve, method: str, name: str, n_test: int, ranks: bool
-) -> Iterator[Prediction]:
+def predictions(curve: Curve, method: str, name: str) -> Iterator[Prediction]:
     """Yield what is predicted from each beginning of a curve by one method."""
-    ends = ENDS if curve.n_test is None else LCDB_ENDS
     true = dict(zip(curve.sizes.tolist(), curve.true, strict=True))
-    for end, ahead in ends:
+    for end, ahead in ENDS if curve.n_test is None else LCDB_ENDS:
         given = curve.sizes <= end
         sizes, errors = curve.sizes[given], curve.errors[given]
         asked = [size for size in ahead if size in true]
         if not asked or sizes.size < 4 or not curve.chance > LEAST_CHANCE:
             continue
         if name == "ours":
-            options: dict[str, Any] = {"n_test": curve.n_test or n_test, "chance": curve.chance}
-            if ranks and curve.aucs is not None:
+            options: dict[str, Any] = {"n_test": curve.n_test or N_TEST, "chance": curve.chance}
+            if curve.aucs is not None:
                 options["aucs"] = curve.aucs[given]
-            table = plan_from_curve(sizes, errors, error=0.01, **options).predict(asked)
+            table = plan.from_curve(sizes, errors, error=0.01, **options).predict(asked)
         else:
             late = sizes >= FIRST
-            table = least_squares_fit(name, sizes[late], errors[late])(np.array(asked, float))
+            table = rival_predictions(name, sizes[late], errors[late], np.array(asked, float))
         for size, row in zip(asked, table, strict=True):
             yield Prediction(method, 2 if size == ahead[0] else 4, true[size], *row)
 
@@ -168,46 +148,37 @@ def interval_score(came: Array, lower: Array, upper: Array) -> float:
     return float(np.mean(upper - lower + 10.0 * missed))
 
 
-def line(title: str, rows: list[Prediction]) -> str:
-    """Return the figures of one method."""
+def figures(rows: list[Prediction]) -> list[float]:
     came, lower, median, upper = np.array([row[2:] for row in rows]).T
     logs = [np.log(np.maximum(v, LEAST)) for v in (came, lower, upper, median)]
     off = math.exp(float(np.median(np.abs(logs[3] - logs[0]))))
     held = np.mean((lower <= came) & (came <= upper))
-    return (
-        f"{title:<26} {len(rows):>5} {held:>8.1%} {off:>7.3f} "
-        f"{interval_score(came, lower, upper):>8.4f} {interval_score(*logs[:3]):>8.3f}"
-    )
+    scores = interval_score(came, lower, upper), interval_score(*logs[:3])
+    return [len(rows), held, off, *scores]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("path", type=Path, help="the file of curves")
-    parser.add_argument("--half", choices=["chosen", "judged", "both"], default="judged")
-    parser.add_argument("--every", type=int, default=1, help="only every so many data sets")
-    parser.add_argument("--n-test", type=int, default=N_TEST)
-    parser.add_argument("--no-ranks", action="store_true", help="from errors alone")
-    parser.add_argument("--methods", nargs="*", default=["ours", *RIVALS], help="only these")
-    options = parser.parse_args()
-    curves = read(options.path)
+def main(path: Path, *, half: str = "judged", every: int = 1, methods: list[str] = METHODS) -> None:
+    curves = read(path)
     sets = sorted(
-        {set_ for set_, _ in curves}, key=lambda name: (name.isdecimal() and int(name), name)
+        {name for name, _ in curves}, key=lambda name: (name.isdecimal() and int(name), name)
     )
-    half = {"chosen": sets[::2], "judged": sets[1::2], "both": sets}[options.half][:: options.every]
-    print(f"{'':<26} {'n':>5} {'held':>8} {'off by':>7} {'score':>8} {'of logs':>8}")
-    for name in options.methods:
+    halves = {"chosen": sets[::2], "judged": sets[1::2], "both": sets}
+    used = set(halves[half][::every])
+    table = Table("method:26", "n:5d", "held:8.1%", "off by:7.3f", "score:8.4f", "of logs:8.3f")
+    for name in methods:
         predicted = [
             row
             for (dataset, method), curve in curves.items()
-            if dataset in half
-            for row in predictions(curve, method, name, options.n_test, not options.no_ranks)
+            if dataset in used
+            for row in predictions(curve, method, name)
         ]
         for factor in (2, 4):
             rows = [row for row in predicted if row.factor == factor]
-            print(line(f"{name}, {factor} ×", rows))
+            table.add(f"{name}, {factor} ×", *figures(rows))
             for method in sorted({row.method for row in rows}):
-                print(line(f"  {method}", [row for row in rows if row.method == method]))
+                its = [row for row in rows if row.method == method]
+                table.add(f"  {method}", *figures(its))
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

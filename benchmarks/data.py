@@ -8,7 +8,6 @@ A set is ``NAME.npz`` with ``X`` (all instances stacked), ``bag`` (bag of each, 
 (0/1 per bag), or a table. The sets stay with their owners: nothing of them is in this package.
 """
 
-import argparse
 import hashlib
 import shutil
 import sys
@@ -20,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+
+from benchmarks.report import run
 
 RAW = "https://raw.githubusercontent.com"
 BAGS = f"{RAW}/komartom/MIDatasets.jl/2d9d9f36750cfc59e5b95b803e53001fc2735a42/data"
@@ -86,7 +87,6 @@ def convert_comments(paths: list[Path], target: Path) -> None:
 
 
 def digest(text: str) -> str:
-    """Return the short name of a comment."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
@@ -129,9 +129,9 @@ def make(name: str, folder: Path, copies: Path) -> str:
     source, target = SOURCES[name], folder / name
     if not target.exists() and (copies / name).exists():
         shutil.copyfile(copies / name, target)
-    if not target.exists() and source.convert is None:
-        return f"by hand: {source.words}"
-    if not target.exists() and source.convert is not None:
+    if not target.exists():
+        if source.convert is None:
+            return f"by hand: {source.words}"
         try:
             paths = [fetch(*one, copies) for one in source.files.items()]
         except (urllib.error.URLError, TimeoutError) as error:
@@ -192,19 +192,14 @@ SOURCES = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--copies", type=Path, help="files that were fetched elsewhere")
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    copies = options.copies or options.folder
-    answers = {}
+def main(folder: Path, *, copies: Path | None = None) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    answers = []
     for name in SOURCES:
-        answers[name] = make(name, options.folder, copies)
-        print(f"{name}: {answers[name]}", flush=True)
-    sys.exit(any(not answer.startswith("as in the tables") for answer in answers.values()))
+        answers.append(make(name, folder, copies or folder))
+        print(f"{name}: {answers[-1]}", flush=True)
+    sys.exit(any(not answer.startswith("as in the tables") for answer in answers))
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -11,55 +11,47 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
-from benchmarks.bag_networks import EmbeddedABMIL
-from benchmarks.bags import needle_digits
+import sparsetoken as st
+from benchmarks.families import needle_digits
+from benchmarks.peers import torch_peer
 from benchmarks.report import Row, at_least, at_most, cpu_seconds, peak_bytes, ratio
-from sparsetoken import (
-    AttentionClassifier,
-    PooledClassifier,
-    Sequences,
-    SparseTokenClassifier,
-    SparseTokenProblem,
-    TwoStepAttentionClassifier,
-)
-from sparsetoken.estimators.head_passes import TaskHeads, evidence_gradients
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.losses import Hinge, Logistic
-from sparsetoken.sequences.data import MemoryData
 
 
 def rows() -> Iterator[Row]:
     X, y = needle_digits()
 
     few, labels = X[np.arange(300) % 10 > 0], y[np.arange(300) % 10 > 0]
-    for model, bound in ((AttentionClassifier, 0.4), (SparseTokenClassifier, 1.5)):
+    for model, bound in ((st.AttentionClassifier, 0.4), (st.SparseTokenClassifier, 1.5)):
         fit = partial(model(random_state=0).fit, few, labels)
         name = f"{model.__name__}, default fit on 270 bags of needle digits"
         took = cpu_seconds(fit)
         yield at_most(name, took, bound, "s")
         yield at_most(f"{name}: passes", fit().n_passes_, 200, "")
-        if model is AttentionClassifier and importlib.util.find_spec("torchmil"):
-            peer = cpu_seconds(partial(EmbeddedABMIL().fit, few, labels), 1)
+        if model is st.AttentionClassifier and importlib.util.find_spec("torchmil"):
+            peer = cpu_seconds(partial(torch_peer("EmbeddedABMIL").fit, few, labels), 1)
             yield at_least("torchmil's ABMIL, 50 epochs: time / attention's", peer / took, 12.0)
     yield _stream(few, labels)
     yield from _large()
     yield from _wide(500, 50, 2048, 12.0)
     yield from _wide(2000, 100, 4096, 600.0)
     yield from _scaling(X, y)
-    for dtype in (np.float64, np.float32):
-        yield _gradient(dtype)
     yield from _memory()
     for n, p in ((2000, 200), (200, 5000)):
+        solver = "newton-cholesky" if n > p else "lbfgs"  # the faster of the two
         for reg in (1e-2, 1e-6):
-            yield _logistic(n, p, reg)
-        yield _hinge(n, p, 1e-2)
+            how: dict[str, Any] = {"solver": solver, "tol": 1e-8, "max_iter": 10_000}
+            other = LogisticRegression(C=1 / (n * reg), **how)
+            yield _readout(n, p, reg, Logistic(), other)
+        yield _readout(n, p, 1e-2, Hinge(), SVC(kernel="linear", C=1 / (n * 1e-2), tol=1e-6))
 
 
-def _scaling(X: Sequences, y: Any) -> Iterator[Row]:
+def _scaling(X: st.Sequences, y: Any) -> Iterator[Row]:
     more = X[np.tile(np.arange(len(X)), 4)]
 
-    def fit(data: Sequences, labels: Any) -> Any:
-        return AttentionClassifier(random_state=0, cv=2, refine_steps=20).fit(data, labels)
+    def fit(data: st.Sequences, labels: Any) -> Any:
+        return st.AttentionClassifier(random_state=0, cv=2, refine_steps=20).fit(data, labels)
 
     growth = ratio(lambda: fit(more, np.tile(y, 4)), lambda: fit(X, y), repeats=3)
     yield at_most("attention, 4 × the tokens: time / time", growth, 5.0)
@@ -67,16 +59,16 @@ def _scaling(X: Sequences, y: Any) -> Iterator[Row]:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     tokens = np.random.default_rng(1).standard_normal((offsets[-1], 32))
     labels = np.arange(400) % 2
-    ragged = Sequences(tokens, offsets)
-    even = Sequences(tokens, np.linspace(0, offsets[-1], 401).astype(int))
-    two_step = TwoStepAttentionClassifier(random_state=0)
+    ragged = st.Sequences(tokens, offsets)
+    even = st.Sequences(tokens, np.linspace(0, offsets[-1], 401).astype(int))
+    two_step = st.TwoStepAttentionClassifier(random_state=0)
     cost = ratio(lambda: two_step.fit(ragged, labels), lambda: two_step.fit(even, labels))
     yield at_most("two-step, ragged lengths / even lengths, same number of tokens", cost, 1.3)
 
 
-def _stream(X: Sequences, y: Any) -> Row:
+def _stream(X: st.Sequences, y: Any) -> Row:
     """Compare a token after thousands of others with the first ones of a sequence."""
-    clf = SparseTokenClassifier(random_state=0).fit(X, y)
+    clf = st.SparseTokenClassifier(random_state=0).fit(X, y)
     old, tokens = clf.stream(), X.tokens[:200]
     for token in X.tokens:
         old.update(token)
@@ -95,7 +87,7 @@ def _large() -> Iterator[Row]:
     X = rng.standard_normal((100_000, 20, 32), dtype=np.float32)
     y = np.arange(100_000) % 2
     X[y == 1, 0, 0] += 3.0
-    fit = partial(AttentionClassifier(random_state=0).fit, X, y)
+    fit = partial(st.AttentionClassifier(random_state=0).fit, X, y)
     yield at_most(
         "attention, 2 million tokens × 32 in float32", cpu_seconds(fit, 1, False), 30.0, "s"
     )
@@ -107,12 +99,11 @@ def _wide(n: int, length: int, dim: int, bound: float) -> Iterator[Row]:
     """Tokens as wide as those of language models, one of each positive shifted."""
     rng = np.random.default_rng(0)
     y = np.arange(n + 400) % 2
-    X = rng.standard_normal((n, length, dim), dtype=np.float32)
-    unseen = rng.standard_normal((400, length, dim), dtype=np.float32)
+    X, unseen = (rng.standard_normal((k, length, dim), dtype=np.float32) for k in (n, 400))
     shift = 7.0 * rng.standard_normal(dim, dtype=np.float32) / np.sqrt(dim, dtype=np.float32)
     X[y[:n] == 1, 0] += shift
     unseen[y[n:] == 1, 0] += shift
-    for model in (AttentionClassifier, SparseTokenClassifier):
+    for model in (st.AttentionClassifier, st.SparseTokenClassifier):
         clf = model(random_state=0)
         start = time.process_time()
         peak = peak_bytes(partial(clf.fit, X, y[:n])) / X.nbytes
@@ -124,31 +115,13 @@ def _wide(n: int, length: int, dim: int, bound: float) -> Iterator[Row]:
         yield at_least(f"{name}: AUC of new sequences", auc, 0.998, "")
 
 
-def _gradient(dtype: Any) -> Row:
-    rng = np.random.default_rng(0)
-    tokens = rng.standard_normal((400_000, 64)).astype(dtype)
-    X = Sequences(tokens, np.arange(0, 400_001, 20))
-    signs, shares = np.where(np.arange(20_000) % 2, 1.0, -1.0)[:, None], np.full((20_000, 1), 5e-5)
-    directions, which, data = rng.standard_normal((64, 24)), np.zeros(24, dtype=int), MemoryData(X)
-    heads = TaskHeads(np.ones(24), np.zeros(24), which, which)
-    columns, weights = rng.standard_normal((64, 24)), rng.standard_normal((400_000, 24))
-    cost = ratio(
-        lambda: data.total(evidence_gradients, (signs, shares), directions, heads),
-        lambda: (tokens @ columns, np.exp(weights), tokens.T @ weights),
-        repeats=3,
-    )
-    name = np.dtype(dtype).name
-    what = f"refinement, {name}: gradients of 24 heads / their products and exponentials in NumPy"
-    return at_most(what, cost, 4.0)
-
-
 def _memory() -> Iterator[Row]:
-    problem = SparseTokenProblem(50, 1, 6.0)
+    problem = st.SparseTokenProblem(50, 1, 6.0)
     X, y = problem.sample(4000, 64, random_state=0, dtype=np.float32)
     classifiers: dict[str, Any] = {
-        "pooled": PooledClassifier(),
-        "two-step": TwoStepAttentionClassifier(random_state=0),
-        "attention": AttentionClassifier(random_state=0, refine_steps=3, cv=2),
+        "pooled": st.PooledClassifier(),
+        "two-step": st.TwoStepAttentionClassifier(random_state=0),
+        "attention": st.AttentionClassifier(random_state=0, refine_steps=3, cv=2),
     }
     for name, classifier in classifiers.items():
         for form, data in (("array", X), ("list", list(X))):
@@ -158,30 +131,12 @@ def _memory() -> Iterator[Row]:
             yield at_most(what, peak / X.nbytes, 1.0 if form == "array" else 2.0)
 
 
-def _readout_problem(n: int, p: int) -> tuple[Any, Any]:
+def _readout(n: int, p: int, reg: float, loss: Any, other: Any) -> Row:
     rng = np.random.default_rng(0)
     features = rng.standard_normal((n, p))
-    return features, np.where(features[:, 0] + rng.standard_normal(n) > 0, 1.0, -1.0)
-
-
-def _logistic(n: int, p: int, reg: float) -> Row:
-    features, sign = _readout_problem(n, p)
-    solver = "newton-cholesky" if n > p else "lbfgs"  # the faster of the two
-    other = LogisticRegression(C=1 / (n * reg), solver=solver, tol=1e-8, max_iter=10_000)
+    sign = np.where(features[:, 0] + rng.standard_normal(n) > 0, 1.0, -1.0)
     cost = ratio(
-        lambda: fit_readout(features, sign, reg, Logistic()),
-        lambda: other.fit(features, sign),
-        repeats=3,
+        lambda: fit_readout(features, sign, reg, loss), lambda: other.fit(features, sign), repeats=3
     )
-    return Row(f"readout, logistic {n}×{p}, λ={reg:g}: time / scikit-learn", cost, "×", "", True)
-
-
-def _hinge(n: int, p: int, reg: float) -> Row:
-    features, sign = _readout_problem(n, p)
-    other = SVC(kernel="linear", C=1 / (n * reg), tol=1e-6)
-    cost = ratio(
-        lambda: fit_readout(features, sign, reg, Hinge()),
-        lambda: other.fit(features, sign),
-        repeats=3,
-    )
-    return Row(f"readout, hinge {n}×{p}, λ={reg:g}: time / SVC", cost, "×", "", True)
+    what = f"readout, {type(loss).__name__.lower()} {n}×{p}, λ={reg:g}"
+    return Row(f"{what}: time / {type(other).__name__}", cost, "×")

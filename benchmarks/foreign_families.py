@@ -16,29 +16,33 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sparsetoken import SparseTokenClassifier
+from benchmarks.families import Rng
+from benchmarks.peers import OURS, Embedded, Statistics
+from benchmarks.report import Table
+from sparsetoken import Sequences
 
-Rng = np.random.Generator
 Bag = NDArray[np.float64]
 N_TRAINING, N_NEW = 200, 1000
 BOUND = 0.03
+
+
+class StatisticsAndLength(Statistics):
+    """Statistics of a bag's tokens, and their number."""
+
+    def embed(self, X: Sequences) -> Any:
+        return np.column_stack([super().embed(X), X.lengths])
 
 
 def _noise(rng: Rng, low: int = 6, high: int = 15, dim: int = 6) -> Bag:
     return rng.standard_normal((int(rng.integers(low, high)), dim))
 
 
-def length(rng: Rng, y: int) -> Bag:
-    return rng.standard_normal((1 + rng.poisson(16 if y else 10), 6))
-
-
-def shared_noise(rng: Rng, y: int) -> Bag:
-    return 2.0 * rng.standard_normal(6) + (1.35 if y else 1.0) * _noise(rng, 4, 8)
-
-
-def one_wide(rng: Rng, y: int) -> Bag:
-    bag = _noise(rng)
-    bag[0] *= 2.5 if y else 1.0
+def _changed(
+    positive: Any, bag: Bag, rows: Any, columns: Any, plus: float = 0.0, times: float = 1.0
+) -> Bag:
+    """Change some numbers of a positive bag."""
+    if positive:
+        bag[rows, columns] = bag[rows, columns] * times + plus
     return bag
 
 
@@ -49,33 +53,22 @@ def ring(rng: Rng, y: int) -> Bag:
     return bag
 
 
+def two_kinds(rng: Rng, kinds: tuple[bool, bool]) -> Bag:
+    """Return a bag with one token of each kind that is there."""
+    bag = _noise(rng)
+    for kind, there in enumerate(kinds):
+        bag[kind, kind] += 4.0 * there
+    return bag
+
+
 def both_kinds(rng: Rng, y: int) -> Bag:
-    bag, kinds = _noise(rng), (True, True) if y else [(True, False), (False, True)][rng.integers(2)]
-    for place, (feature, there) in enumerate(enumerate(kinds)):
-        bag[place, feature] += 4.0 * there
-    return bag
+    first = bool(rng.integers(2))
+    return two_kinds(rng, (True, True) if y else (first, not first))
 
 
-def either_kind(rng: Rng, y: int) -> Bag:
-    bag, both = _noise(rng), rng.random() < 0.5
-    kinds = (both, not both) if y else (both, both)
-    for feature, there in enumerate(kinds):
-        bag[feature, feature] += 4.0 * there
-    return bag
-
-
-def three_of_a_kind(rng: Rng, y: int) -> Bag:
-    bag = _noise(rng, 10, 20)
-    bag[: rng.integers(4, 8) if y else rng.integers(0, 4), 0] += 3.5
-    return bag
-
-
-def shifted_mean(rng: Rng, y: int) -> Bag:
-    return _noise(rng) + 0.2 * y
-
-
-def scale_of_a_feature(rng: Rng, y: int) -> Bag:
-    return _noise(rng) * np.array([1.5 if y else 1.0, 1, 1, 1, 1, 1])
+def one_kind_but_not_both(rng: Rng, y: int) -> Bag:
+    first = bool(rng.integers(2))
+    return two_kinds(rng, (first, not first) if y else (first, first))
 
 
 def correlation(rng: Rng, y: int) -> Bag:
@@ -84,58 +77,9 @@ def correlation(rng: Rng, y: int) -> Bag:
     return bag
 
 
-def largest(rng: Rng, y: int) -> Bag:
-    bag = _noise(rng) ** 3
-    bag[:, 0] *= 1.8 if y else 1.0
-    return bag
-
-
-def heavy_tails(rng: Rng, y: int) -> Bag:
-    bag = rng.standard_t(2, (int(rng.integers(6, 15)), 6))
-    bag[0, :2] += 5.0 * y
-    return bag
-
-
-def any_length(rng: Rng, y: int) -> Bag:
-    bag = rng.standard_normal((int(rng.integers(1, 60)), 10))
-    bag[0, 0] += 5.0 * y
-    return bag
-
-
-def longer_and_needle(rng: Rng, y: int) -> Bag:
-    bag = rng.standard_normal((2 + rng.poisson(12 if y else 9), 8))
-    bag[0, 0] += 3.0 * y
-    return bag
-
-
-def binary(rng: Rng, y: int) -> Bag:
-    chances = 0.25 + 0.12 * y * (np.arange(20) < 3)
-    return rng.binomial(1, chances, (int(rng.integers(5, 15)), 20)).astype(float)
-
-
-def counts(rng: Rng, y: int) -> Bag:
-    rates = 1.0 + 0.35 * y * (np.arange(8) < 2)
-    return rng.poisson(rates, (int(rng.integers(5, 15)), 8)).astype(float)
-
-
-def wrong_labels(rng: Rng, y: int) -> Bag:
-    return needle(rng, y if rng.random() < 0.85 else 1 - y)
-
-
-def needle(rng: Rng, y: int) -> Bag:
-    bag = _noise(rng, 8, 16, 12)
-    bag[0, 0] += 5.0 * y
-    return bag
-
-
-def absence(rng: Rng, y: int) -> Bag:
-    return needle(rng, 1 - y)
-
-
 def majority(rng: Rng, y: int) -> Bag:
     bag = _noise(rng, 9, 16)
-    many = rng.random(len(bag)) < (0.65 if y else 0.4)
-    bag[many, 0] += 3.0
+    bag[rng.random(len(bag)) < (0.65 if y else 0.4), 0] += 3.0
     return bag
 
 
@@ -151,73 +95,81 @@ def alike(rng: Rng, y: int) -> Bag:
     return np.sqrt(0.6) * bag + np.sqrt(0.4) * shared if y else bag
 
 
-def smallest(rng: Rng, y: int) -> Bag:
-    bag = rng.exponential(1.0, (int(rng.integers(6, 15)), 6))
-    bag[:, 0] += 0.12 * y
-    return bag
+def _needle(rng: Rng, y: Any) -> Bag:
+    return _changed(y, _noise(rng, 8, 16, 12), 0, 0, 5.0)
 
 
-def many_features(rng: Rng, y: int) -> Bag:
-    return _noise(rng, 4, 10, 50) + 0.45 * y * (np.arange(50) < 3)
+def _length(rng: Rng, low: int = 6, high: int = 15) -> int:
+    return int(rng.integers(low, high))
 
 
-def few_of_many_wide(rng: Rng, y: int) -> Bag:
-    bag = _noise(rng, 20, 40)
-    bag[:3] *= 1.8 if y else 1.0
-    return bag
+ALL = slice(None)
+FAMILIES: dict[str, Callable[[Rng, int], Bag]] = {
+    "length": lambda rng, y: rng.standard_normal((1 + rng.poisson(16 if y else 10), 6)),
+    "shared noise": lambda rng, y: (
+        2.0 * rng.standard_normal(6) + (1.35 if y else 1.0) * _noise(rng, 4, 8)
+    ),
+    "one wide token": lambda rng, y: _changed(y, _noise(rng), 0, ALL, times=2.5),
+    "three wide tokens": lambda rng, y: _changed(y, _noise(rng, 20, 40), slice(3), ALL, times=1.8),
+    "ring": ring,
+    "both kinds": both_kinds,
+    "one kind but not both": one_kind_but_not_both,
+    "four of a kind": lambda rng, y: _changed(
+        True, _noise(rng, 10, 20), slice(int(rng.integers(4 * y, 4 + 4 * y))), 0, 3.5
+    ),
+    "mean": lambda rng, y: _noise(rng) + 0.2 * y,
+    "scale of a feature": lambda rng, y: _changed(y, _noise(rng), ALL, 0, times=1.5),
+    "correlation": correlation,
+    "largest": lambda rng, y: _changed(y, _noise(rng) ** 3, ALL, 0, times=1.8),
+    "smallest": lambda rng, y: _changed(y, rng.exponential(1.0, (_length(rng), 6)), ALL, 0, 0.12),
+    "heavy tails": lambda rng, y: _changed(
+        y, rng.standard_t(2, (_length(rng), 6)), 0, slice(2), 5.0
+    ),
+    "any length": lambda rng, y: _changed(y, _noise(rng, 1, 60, 10), 0, 0, 5.0),
+    "longer, and a needle": lambda rng, y: _changed(
+        y, rng.standard_normal((2 + rng.poisson(12 if y else 9), 8)), 0, 0, 3.0
+    ),
+    "binary": lambda rng, y: rng.binomial(
+        1, 0.25 + 0.12 * y * (np.arange(20) < 3), (_length(rng, 5), 20)
+    ).astype(float),
+    "counts": lambda rng, y: rng.poisson(
+        1.0 + 0.35 * y * (np.arange(8) < 2), (_length(rng, 5), 8)
+    ).astype(float),
+    "needle": _needle,
+    "absence": lambda rng, y: _needle(rng, not y),
+    "wrong labels": lambda rng, y: _needle(rng, y == (rng.random() < 0.85)),
+    "majority": majority,
+    "two humps": two_humps,
+    "alike": alike,
+    "many features": lambda rng, y: _noise(rng, 4, 10, 50) + 0.45 * y * (np.arange(50) < 3),
+}
 
 
-FAMILIES: tuple[Callable[[Rng, int], Bag], ...] = (
-    *(length, shared_noise, one_wide, ring, both_kinds),
-    *(either_kind, three_of_a_kind, shifted_mean, scale_of_a_feature, correlation),
-    *(largest, heavy_tails, any_length, longer_and_needle, binary),
-    *(counts, wrong_labels, needle, absence, majority),
-    *(two_humps, alike, smallest, many_features, few_of_many_wide),
-)
-
-
-def draw(family: Callable[[Rng, int], Bag], n: int, rng: Rng) -> tuple[list[Bag], Any]:
+def draw(name: str, n: int, rng: Rng) -> tuple[Sequences, Any]:
     """Return bags and labels, half of them positive."""
     y = rng.permutation(np.arange(n) % 2)
-    return [family(rng, int(label)) for label in y], y
+    return Sequences.from_list([FAMILIES[name](rng, int(label)) for label in y]), y
 
 
-def statistics(bags: list[Bag]) -> NDArray[np.float64]:
-    """Return mean, largest, smallest, deviation and number of the tokens of each bag."""
-    rows = [
-        [bag.mean(axis=0), bag.max(axis=0), bag.min(axis=0), bag.std(axis=0), [len(bag)]]
-        for bag in bags
-    ]
-    return np.array([np.concatenate(row) for row in rows])
-
-
-def accuracies(family: Callable[[Rng, int], Bag], seed: int) -> list[float]:
+def accuracies(name: str, seed: int) -> list[float]:
     """Return the accuracy of ours, of the trees and of the mean token on new bags."""
     rng = np.random.default_rng(seed)
-    (bags, y), (new, y_new) = draw(family, N_TRAINING, rng), draw(family, N_NEW, rng)
-    ours = SparseTokenClassifier(random_state=0).fit(bags, y).score(new, y_new)
-    trees = ExtraTreesClassifier(500, random_state=0).fit(statistics(bags), y)
-    mean = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
-    means, new_means = (np.array([bag.mean(axis=0) for bag in each]) for each in (bags, new))
-    rows = statistics(new)
-    return [ours, trees.score(rows, y_new), mean.fit(means, y).score(new_means, y_new)]
+    (bags, y), (new, y_new) = draw(name, N_TRAINING, rng), draw(name, N_NEW, rng)
+    models = (
+        OURS["sparsetoken"](),
+        StatisticsAndLength(ExtraTreesClassifier(500, random_state=0)),
+        Embedded(make_pipeline(StandardScaler(), LogisticRegression(C=0.1))),
+    )
+    scores = [model.fit(bags, y).decision_function(new) for model in models]
+    return [float(np.mean((one > 0) == y_new)) for one in scores]
 
 
 def main(draws: int = 3, seed: int = 0) -> None:
-    """Print the accuracies for each family, and how often ours is more than 0.03 below."""
     below = 0
-    print(f"{'what decides':30} {'ours':>7} {'trees':>7} {'mean':>7}")
-    for family in FAMILIES:
-        each = np.array([accuracies(family, seed + number) for number in range(draws)])
-        ours, *others = each.mean(axis=0)
-        far = max(others) - ours > BOUND
+    table = Table("what decides:30", "ours:7.3f", "trees:7.3f", "mean:7.3f", ":6s")
+    for name in FAMILIES:
+        each = np.mean([accuracies(name, seed + number) for number in range(draws)], axis=0)
+        far = each[1:].max() - each[0] > BOUND
         below += far
-        mark = "  below" if far else ""
-        print(
-            f"{family.__name__:30} {ours:7.3f} {others[0]:7.3f} {others[1]:7.3f}{mark}", flush=True
-        )
+        table.add(name, *each, "below" if far else "")
     print(f"{below} of {len(FAMILIES)} families more than {BOUND} below the better baseline")
-
-
-if __name__ == "__main__":
-    main()

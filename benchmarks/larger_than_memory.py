@@ -12,16 +12,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 
-from benchmarks.report import Row, at_most, print_rows
+from benchmarks.report import Row, at_most, cpu_seconds, print_rows, run
 from sparsetoken import AttentionClassifier, Sequences
-from sparsetoken.estimators.head_passes import TaskHeads, evidence_gradients
 from sparsetoken.sequences.data import MemoryData
 
 LENGTH, DIM, HEADS = 20, 32, 4
@@ -30,25 +29,20 @@ _CHUNK = 2**22 // DIM  # tokens, as a pass over a folder reads them
 
 
 def rows(sizes: tuple[float, ...] = SIZES) -> Iterator[Row]:
-    cost: dict[float, float] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            _write(Path(folder, "sequences"), int(size))
-            found = _in_process(Path(folder, "sequences"))
+            path = Path(folder, "sequences")
+            _write(path, int(size))
+            command = [sys.executable, "-m", "benchmarks.larger_than_memory", "fit", str(path)]
+            took = json.loads(subprocess.check_output(command))
         name = f"{size:g} tokens"
-        where = f"{found['read']} over all tokens"
-        yield Row(f"{name}: passes, {where}", found["passes"], "", "", True)
-        yield at_most(f"{name}: fit", found["seconds"], 600.0, "s")
-        yield Row(f"{name}: fit, CPU", found["cpu"], "s", "", True)
-        yield at_most(f"{name}: largest resident memory", found["resident"] / 1e9, 1.0, "GB")
-        if found["read"]:
-            by_hand = found["cpu_of_a_pass_by_hand"] * found["read"]
-            yield at_most(f"{name}: fit / its passes by hand, CPU", found["cpu"] / by_hand, 1.5)
-        cost[size] = found["cpu_of_a_pass"] / size * 1e9
-        yield Row(f"{name}: CPU of a pass from the folder, by token", cost[size], "ns", "", True)
-    if len(cost) > 1:
-        growth = cost[max(cost)] / cost[min(cost)]
-        yield at_most("a pass, CPU by token: largest / smallest folder", growth, 1.2)
+        yield Row(f"{name}: passes, {took['read']} over all tokens", took["passes"])
+        yield at_most(f"{name}: fit", took["seconds"], 600.0, "s")
+        yield Row(f"{name}: fit, CPU", took["cpu"], "s")
+        yield at_most(f"{name}: largest resident memory", took["resident"] / 1e9, 1.0, "GB")
+        if took["read"]:
+            by_hand = took["cpu_of_a_pass_by_hand"] * took["read"]
+            yield at_most(f"{name}: fit / its passes by hand, CPU", took["cpu"] / by_hand, 1.5)
 
 
 def _write(folder: Path, n_tokens: int) -> None:
@@ -64,19 +58,13 @@ def _write(folder: Path, n_tokens: int) -> None:
             left -= count
 
 
-def _in_process(folder: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.larger_than_memory", "--fit", str(folder)]
-    found: dict[str, float] = json.loads(subprocess.check_output(command))
-    return found
-
-
-def _fit(folder: str) -> dict[str, float]:
-    """Fit in this process, which does nothing else before, and return what it took."""
-    read, run = [0], MemoryData.run
+def fit(folder: str) -> None:
+    """Fit in this process, which does nothing else before, and print what it took."""
+    read, run_once = [0], MemoryData.run
 
     def counted(self: Any, *arguments: Any) -> Any:
         read[0] += len(self.sequences.tokens) == len(X.tokens)
-        return run(self, *arguments)
+        return run_once(self, *arguments)
 
     MemoryData.run = counted  # type: ignore[method-assign, assignment]
     X = Sequences.open(folder)
@@ -84,19 +72,11 @@ def _fit(folder: str) -> dict[str, float]:
     watch = _Watch()
     start, cpu = time.perf_counter(), time.process_time()
     clf = AttentionClassifier(random_state=0).fit(X, labels)
-    taken = time.perf_counter() - start, time.process_time() - cpu
-    resident = watch.stop()
-    by_hand = _cpu(lambda: _pass_by_hand(Path(folder, "tokens.npy"), labels))
-    return {
-        "passes": clf.n_passes_,
-        "read": read[0],
-        "seconds": taken[0],
-        "cpu": taken[1],
-        "resident": resident,
-        "cpu_of_a_pass": _cpu(lambda: _pass(MemoryData(X), labels)),
-        "cpu_of_a_pass_by_hand": by_hand,
-        "accuracy": clf.score(X[:5000], labels[:5000]),
-    }
+    took = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
+    took |= {"resident": watch.stop(), "passes": clf.n_passes_, "read": read[0]}
+    tokens = Path(folder, "tokens.npy")
+    took["cpu_of_a_pass_by_hand"] = cpu_seconds(lambda: _pass_by_hand(tokens, labels), 1, False)
+    print(json.dumps(took))
 
 
 class _Watch(threading.Thread):
@@ -119,23 +99,8 @@ class _Watch(threading.Thread):
         return self.largest
 
 
-def _cpu(call: Callable[[], Any]) -> float:
-    start = time.process_time()
-    call()
-    return time.process_time() - start
-
-
-def _pass(data: MemoryData, labels: Any) -> Any:
-    """Return one gradient of four heads."""
-    directions = np.random.default_rng(0).standard_normal((DIM, HEADS))
-    signs, shares = 2.0 * labels[:, None] - 1.0, np.full((len(labels), 1), 1.0 / len(labels))
-    which = np.zeros(HEADS, dtype=int)
-    heads = TaskHeads(np.ones(HEADS), np.zeros(HEADS), which, which)
-    return data.total(evidence_gradients, (signs, shares), directions, heads)
-
-
 def _pass_by_hand(path: Path, labels: Any) -> Any:
-    """Return the same, as one would write it in NumPy."""
+    """Return one gradient of four heads, as one would write it in NumPy."""
     directions = np.random.default_rng(0).standard_normal((DIM, HEADS))
     mean, scale = np.zeros(DIM, np.float32), np.ones(DIM, np.float32)
     gradients = np.zeros((DIM, HEADS))
@@ -160,9 +125,9 @@ def _pass_by_hand(path: Path, labels: Any) -> Any:
     return gradients
 
 
+def main(*sizes: float) -> None:
+    print_rows("larger than memory", rows(sizes or SIZES))
+
+
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--fit"]:
-        print(json.dumps(_fit(sys.argv[2])))
-    else:
-        given = tuple(float(size) for size in sys.argv[1:])
-        print_rows("larger than memory", rows(given or SIZES))
+    run(main, fit=fit)

@@ -1,85 +1,52 @@
-"""Optimal learning: time, random settings, signals in runs.
+"""How far from the best possible learner? ``python -m benchmarks.optimal [COMMAND]``.
 
-``python -m benchmarks.optimal`` prints the rows; ``... random [SETTINGS] [SEED]`` looks for a
-learner that does better than the optimum; ``... learners [PROBLEMS] [SEED]`` sets our classifiers
-beside it; ``... peers [PICTURE]`` asks how far others are from it, on twelve problems; ``... runs``
-compares with the closed form of the published benchmark "shifted mean" (arXiv 2510.25759): bags of
-15 to 45 instances, a run of which is shifted.
+``learners [PROBLEMS] [SEED]`` sets our classifiers beside the optimum on random problems; ``peers
+[PICTURE]`` asks how far others are from it, on twelve problems; ``random [SETTINGS] [SEED]`` looks
+for a learner that does better than the optimum; ``runs`` compares with the closed form of the
+published benchmark "shifted mean" (arXiv 2510.25759): bags of 15 to 45 instances, a run of which is
+shifted.
 """
 
-import importlib.util
 import math
-import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.linear_model import LogisticRegressionCV
 
-from benchmarks.bag_networks import AttentionProbe, EmbeddedABMIL
-from benchmarks.bag_peers import Embedded, InstanceMachine, Statistics
-from benchmarks.report import Row, Table, at_most, cpu_seconds, print_rows
-from sparsetoken import (
-    AttentionClassifier,
-    BayesAttentionClassifier,
-    Population,
-    Sequences,
-    SparseTokenClassifier,
-    SparseTokenProblem,
-    TwoStepAttentionClassifier,
+from benchmarks.families import train_and_test
+from benchmarks.peers import (
+    MODELS,
+    QUICK,
+    Embedded,
+    InstanceMachine,
+    Makers,
+    installed,
+    logistic_by_folds,
 )
+from benchmarks.report import Table, mean_and_error, run
+from sparsetoken import Population, Sequences, SparseTokenProblem, TwoStepAttentionClassifier
 from sparsetoken.plotting import COLUMN, new_figure, plain_log, save_picture, styled
-from sparsetoken.theory import (
-    joint_risk,
-    optimal,
-    oracle_error,
-    risk,
-    training,
-    two_step_risk,
-)
+from sparsetoken.theory import joint_risk, optimal, oracle_error, risk, training, two_step_risk
 from sparsetoken.theory.token_scores import log_likelihood_ratio
 from sparsetoken.vocabulary import COLORS
 
-LENGTHS = (1, 10, 5000, 100_000)
-
-
-def logistic_by_folds() -> Any:
-    """Return a logistic regression, its ridge chosen by the loss: an AUC may want no threshold."""
-    how = {"cv": 5, "scoring": "neg_log_loss", "max_iter": 5000}
-    return LogisticRegressionCV(**how, l1_ratios=(0.0,), use_legacy_attributes=False)
-
-
-Learners = dict[str, Callable[[], Any]]
-LEARNERS: Learners = {
-    "bayes": lambda: BayesAttentionClassifier(random_state=0),
-    "sparsetoken": lambda: SparseTokenClassifier(random_state=0, n_trees=100),
-}
-PEERS: Learners = {
-    "mean token, logistic": lambda: Embedded(logistic_by_folds()),
-    "extra trees on statistics": lambda: Statistics(ExtraTreesClassifier(500, random_state=0)),
+PEERS: Makers = {
+    # The ridge is chosen by the loss: an AUC may want no threshold.
+    "mean token, logistic": lambda: Embedded(logistic_by_folds("neg_log_loss")),
+    "extra trees on statistics": MODELS["extra"],
     "MI-SVM, linear": lambda: InstanceMachine("linear", 0.01),
     "two-step, published protocol": lambda: TwoStepAttentionClassifier(random_state=0),
-    "ABMIL (torchmil)": EmbeddedABMIL,
-    "attention probe (torch)": AttentionProbe,
-    "AttentionClassifier": lambda: AttentionClassifier(random_state=0),
-    "SparseTokenClassifier": lambda: SparseTokenClassifier(random_state=0),
-    "BayesAttentionClassifier": lambda: BayesAttentionClassifier(random_state=0),
+    "ABMIL (torchmil)": MODELS["abmil"],
+    "attention probe (torch)": MODELS["probe"],
+    "AttentionClassifier": MODELS["attention"],
+    "SparseTokenClassifier": MODELS["sparsetoken"],
+    "BayesAttentionClassifier": MODELS["bayes"],
 }
 DIM, DRAWS = 40, 2  # of the problems for peers
-
-
-def rows() -> Iterator[Row]:
-    for n_tokens in LENGTHS:
-        problem = SparseTokenProblem(n_tokens, 1, 5.5, 0.4)
-        alphas = iter(np.geomspace(0.3, 30.0, 40))  # none twice
-        for number in ("test_error", "auc"):
-            used = 1e3 * cpu_seconds(lambda: getattr(optimal(problem, next(alphas)), number))  # noqa: B023
-            yield at_most(f"{number}, L={n_tokens}, after the first call", used, 20.0, "ms")
 
 
 def random_problem(rng: np.random.Generator) -> Any:
@@ -124,11 +91,11 @@ def rivals(problem: Any, alpha: float, rng: np.random.Generator) -> Iterator[tup
             yield "joint", joint.test_error
 
 
-def random_settings(count: int, seed: int = 0) -> None:
+def random_settings(settings: int = 500, seed: int = 0) -> None:
     """Count the settings where something beats the optimum or it beats the known direction."""
     closest: dict[str, float] = {}
     tally: Counter[str] = Counter()
-    for number in range(count):
+    for number in range(settings):
         rng = np.random.default_rng([seed, number])
         problem, alpha = random_problem(rng), math.exp(rng.uniform(math.log(0.2), math.log(8.0)))
         with warnings.catch_warnings():
@@ -156,80 +123,72 @@ def random_settings(count: int, seed: int = 0) -> None:
     print({name: round(ratio, 4) for name, ratio in closest.items()}, "least error / optimum")
 
 
-def _errors(
-    problem: Any, n_samples: int, dim: int, draws: int, learners: Learners = LEARNERS
+def errors_of(
+    makers: Makers, problem: Any, n_samples: int, dim: int, draws: int
 ) -> dict[str, list[float]]:
     """Return test errors of classifiers, told nothing but the samples."""
-    found: dict[str, list[float]] = {name: [] for name in learners}
+    errors: dict[str, list[float]] = {name: [] for name in makers}
     n_new = int(np.clip(2e7 / (problem.n_tokens * dim), 500, 4000))
     for draw in range(draws):
-        X, y, truth = problem.sample(n_samples, dim, random_state=1000 + draw, return_truth=True)
-        new, labels = problem.sample(
-            n_new, dim, random_state=2000 + draw, direction=truth.direction
-        )
+        seeds = 1000 + draw, 2000 + draw
+        X, y, new, labels = train_and_test(problem, n_samples, dim, n_new, seeds)
         if min(np.bincount(y, minlength=2)) < 3:
             continue
         train, test = Sequences.from_list(list(X)), Sequences.from_list(list(new))
-        for name, learner in learners.items():
-            scores = learner().fit(train, y).decision_function(test)
-            found[name].append(float(np.mean((scores > 0) != labels)))
-    return found
+        for name, make in makers.items():
+            scores = make().fit(train, y).decision_function(test)
+            errors[name].append(float(np.mean((scores > 0) != labels)))
+    return errors
 
 
 def peers(picture: str | None = None) -> None:
     """Divide everybody's error by the optimum, on problems from few tokens to many."""
-    learners = dict(PEERS)
-    for name, needs in (("attention probe (torch)", "torch"), ("ABMIL (torchmil)", "torchmil")):
-        if importlib.util.find_spec(needs) is None:
-            print(f"{name}: skipped, {needs} is not installed")
-            del learners[name]
-    ratios: dict[str, list[float]] = {name: [] for name in learners}
+    makers = {name: PEERS[name] for name in installed(list(PEERS))}
+    rows = []
     columns = ("L:3d", "R:2d", "signal:5.2f", "samples:5d", "optimum:7.4f")
-    table = Table(*columns, *(f"{name}:5.2f" for name in learners))
+    table = Table(*columns, *(f"{name}:5.2f" for name in makers))
     for n_tokens, n_signal, n_samples in product((5, 15, 40), (1, 3), (60, 200)):
         signal = math.sqrt((2.0 * math.log(n_tokens) + 10.0) / n_signal)
         problem = SparseTokenProblem(n_tokens, n_signal, signal)
         floor = float(optimal(problem, n_samples / DIM).test_error)
-        for name, errors in _errors(problem, n_samples, DIM, DRAWS, learners).items():
-            ratios[name].append(float(np.mean(errors)) / floor)
-        last = [values[-1] for values in ratios.values()]
-        table.add(n_tokens, n_signal, signal, n_samples, floor, *last)
+        errors = errors_of(makers, problem, n_samples, DIM, DRAWS)
+        rows.append([float(np.mean(each)) / floor for each in errors.values()])
+        table.add(n_tokens, n_signal, signal, n_samples, floor, *rows[-1])
+    ratios = dict(zip(makers, np.array(rows).T, strict=True))
     for name, values in ratios.items():
         print(f"{name:<30} median {np.median(values):5.2f}, worst {max(values):5.2f}")
     if picture:
         draw_peers(ratios, picture)
 
 
-def draw_peers(ratios: dict[str, list[float]], picture: str) -> None:
+def draw_peers(ratios: dict[str, Any], picture: str) -> None:
     """Draw each problem as a point, and the median of each learner as a line."""
     with styled():
         figure, ((axes,),) = new_figure(1, 1, width=1.5 * COLUMN, height=2.6)
+        beside = {"transform": axes.get_yaxis_transform(), "va": "center"}
         for row, (name, values) in enumerate(ratios.items()):
-            color = COLORS[0] if name.endswith("Classifier") else "0.45"
+            color, median = COLORS[0] if name.endswith("Classifier") else "0.45", np.median(values)
             axes.plot(values, np.full(len(values), row), "o", color=color, alpha=0.5, ms=3.5)
-            axes.plot([np.median(values)] * 2, [row - 0.35, row + 0.35], color=color, lw=2.0)
-            axes.text(
-                1.01,
-                row,
-                f"{np.median(values):.2f}",
-                transform=axes.get_yaxis_transform(),
-                va="center",
-            )
+            axes.plot([median] * 2, [row - 0.35, row + 0.35], color=color, lw=2.0)
+            axes.text(1.01, row, f"{median:.2f}", **beside)
         axes.axvline(1.0, color="black", lw=0.8)
         axes.set_xscale("log")
         plain_log(axes.xaxis)
         axes.set_yticks(range(len(ratios)), list(ratios))
         axes.invert_yaxis()
         axes.set_xlabel("test error / error of the best possible learner")
-        axes.text(1.01, -1.0, "median", transform=axes.get_yaxis_transform(), va="center")
+        axes.text(1.01, -1.0, "median", **beside)
     save_picture(figure, picture)
 
 
-def learners(n_problems: int = 30, seed: int = 2026) -> None:
+def learners(problems: int = 30, seed: int = 2026) -> None:
     """Set classifiers beside the optimum on random problems of any shape."""
     rng = np.random.default_rng(seed)
-    ratios: dict[str, list[float]] = {name: [] for name in LEARNERS}
-    for _ in range(n_problems):
+    allowed = {"bayes": 1.15, "sparsetoken": 1.3}  # times the optimum
+    makers, ratios = {name: QUICK[name] for name in allowed}, []
+    table = Table("samples:7d", "tokens:6d", "dim:4d", "R:2d", "θ:5.2f", "optimum:7.4f",
+                  *(f"{name}:21s" for name in makers))  # fmt: skip
+    for _ in range(problems):
         size, n_samples = math.inf, 0
         while size > 2.5e7 or n_samples < 20:
             lowest, highest = np.log([20, 0.5, 2]), np.log([400, 8, 200])
@@ -242,59 +201,48 @@ def learners(n_problems: int = 30, seed: int = 2026) -> None:
         strength = math.sqrt((2.0 * math.log(n_tokens) + rng.uniform(4.0, 14.0)) / n_signal)
         problem = SparseTokenProblem(n_tokens, n_signal, strength, float(rng.uniform(0.3, 0.7)))
         floor = float(optimal(problem, n_samples / dim).test_error)
-        line = f"{n_samples:5d} x {n_tokens:3d} x {dim:3d}, R={n_signal}, θ={strength:.2f}:"
-        line += f" {floor:.4f}"
-        errors = _errors(problem, n_samples, dim, 6 if size < 4e6 else 3)
-        for (name, values), most in zip(errors.items(), (1.15, 1.3), strict=True):
-            bar = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-            ratios[name].append(float(np.mean(values)) / floor)
-            above = "" if np.mean(values) <= most * floor + 3.0 * bar else " ABOVE"
-            line += f" | {name} {np.mean(values):.4f} ± {bar:.4f}{above}"
-        print(line, flush=True)
-    print("median ratio:", {name: round(float(np.median(r)), 3) for name, r in ratios.items()})
+        errors = errors_of(makers, problem, n_samples, dim, 6 if size < 4e6 else 3)
+        cells, relative = [], []
+        for name, values in errors.items():
+            mean, bar = mean_and_error(values)
+            relative.append(mean / floor)
+            above = mean > allowed[name] * floor + 3.0 * bar
+            cells.append(f"{mean:.4f} ± {bar:.4f}{' ABOVE' * above}")
+        ratios.append(relative)
+        table.add(n_samples, n_tokens, dim, n_signal, strength, floor, *cells)
+    print(
+        "median ratio:", dict(zip(makers, np.median(ratios, axis=0).round(3).tolist(), strict=True))
+    )
 
 
-def shifted_mean(n_bags: int = 20_000) -> None:
+def shifted_mean(bags: int = 20_000) -> None:
     """Compare the posteriors: K features are shifted by Δ, so the strength is Δ√K."""
     rng = np.random.default_rng(0)
-    for run, features, shift in ((3, 1, 3.0), (5, 2, 1.0)):
+    table = Table("R:2d", "K:2d", "Δ:4.1f", "posteriors differ:17.1e", "error:8.4f", "theory:8.4f",
+                  "off, s.e.:9.1f")  # fmt: skip
+    for length, features, shift in ((3, 1, 3.0), (5, 2, 1.0)):
         strength = shift * math.sqrt(features)
-        kinds = [
-            SparseTokenProblem(length, run, strength, contiguous=True) for length in range(15, 46)
-        ]
+        kinds = [SparseTokenProblem(n, length, strength, contiguous=True) for n in range(15, 46)]
         wrong, gap = [], 0.0
         for kind in kinds:
-            positive = rng.random(n_bags // len(kinds)) < 0.5
-            starts = rng.integers(0, kind.n_tokens - run + 1, positive.size)
+            positive = rng.random(bags // len(kinds)) < 0.5
+            starts = rng.integers(0, kind.n_tokens - length + 1, positive.size)
             after = np.arange(kind.n_tokens) - starts[:, np.newaxis]
-            shifted = (after >= 0) & (after < run) & positive[:, np.newaxis]
-            bags = rng.standard_normal((*shifted.shape, features)) + shift * shifted[:, :, None]
+            shifted = (after >= 0) & (after < length) & positive[:, np.newaxis]
+            X = rng.standard_normal((*shifted.shape, features)) + shift * shifted[:, :, None]
             # Mean over places of the density with the run there, over that without.
-            gains = (shift * bags - 0.5 * shift**2).sum(axis=2)
-            places = [gains[:, u : u + run].sum(axis=1) for u in range(kind.n_tokens - run + 1)]
+            gains = (shift * X - 0.5 * shift**2).sum(axis=2)
+            starts_tried = range(kind.n_tokens - length + 1)
+            places = [gains[:, u : u + length].sum(axis=1) for u in starts_tried]
             posterior = 1.0 / (1.0 + 1.0 / np.exp(places).mean(axis=0))
-            ours = log_likelihood_ratio(bags.sum(axis=2) / math.sqrt(features), kind)
+            ours = log_likelihood_ratio(X.sum(axis=2) / math.sqrt(features), kind)
             gap = max(gap, float(np.abs(posterior - 1.0 / (1.0 + np.exp(-ours))).max()))
             wrong.append((posterior > 0.5) != positive)
-        found = oracle_error(Population(kinds), "bayes", n_points=65_536)
-        counted = np.concatenate(wrong)
-        bar = math.hypot(found.uncertainty, counted.std() / math.sqrt(counted.size))
-        print(
-            f"R={run} K={features} Δ={shift}: posteriors differ by at most {gap:.1e}; error "
-            f"{counted.mean():.4f} | {found:.4f} ({(counted.mean() - found) / bar:+.1f} se)"
-        )
+        theory = oracle_error(Population(kinds), "bayes", n_points=65_536)
+        error, bar = mean_and_error(np.concatenate(wrong))
+        off = (error - theory) / math.hypot(theory.uncertainty, bar)
+        table.add(length, features, shift, gap, error, theory, off)
 
 
 if __name__ == "__main__":
-    topic, *given = sys.argv[1:] or ["rows"]
-    numbers = [int(value) for value in given if value.isdecimal()]
-    if topic == "peers":
-        peers(*given)
-    elif topic == "random":
-        random_settings(*(numbers or [500]))
-    elif topic == "learners":
-        learners(*(numbers or [30]))
-    elif topic == "runs":
-        shifted_mean()
-    else:
-        print_rows("optimal", rows())
+    run(learners, learners=learners, peers=peers, random=random_settings, runs=shifted_mean)

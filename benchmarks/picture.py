@@ -6,7 +6,6 @@ probes of a real transformer do; on the right the best possible learner, ours an
 protocol on samples of the model.
 """
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from benchmarks.activations import LAYER, Texts, read_store
-from benchmarks.report import Kept
-from sparsetoken import AttentionClassifier, SparseTokenClassifier, SparseTokenProblem
+from benchmarks.families import train_and_test
+from benchmarks.peers import OURS
+from benchmarks.report import Kept, run
+from sparsetoken import SparseTokenProblem
 from sparsetoken.models import look
 from sparsetoken.plotting import COLUMN, Picture, plain_log, save_picture, styled
 from sparsetoken.theory import optimal, two_step_risk
@@ -25,57 +26,45 @@ from sparsetoken.vocabulary import COLORS, MARKERS
 
 COMMENT = "Tip: if someone believes EVERYONE"  # how the comment that is shown begins
 BARS = (
-    "mean token",
-    "attention probe",
-    "attention probe, 8 heads",
-    "MultiMax, 8 heads",
-    "rolling means, 8 heads",
-    "AttentionClassifier",
-    "SparseTokenClassifier",
+    *("mean token", "attention probe", "attention probe, 8 heads", "MultiMax, 8 heads"),
+    *("rolling means, 8 heads", "AttentionClassifier", "SparseTokenClassifier"),
 )
 PROBLEM = SparseTokenProblem(n_tokens=20, signal=6.0)
 DIM, DRAWS = 100, 8
 SIZE, LINE = 7.0, 48  # of the comment: points, characters
 
 
-def draw_words(axes: Axes, texts: Texts, number: int, table: pd.DataFrame) -> None:
+def draw_words(axes: Axes, texts: Texts, number: int, text: str) -> None:
     """Write a comment, each word on a ground as dark as its weight."""
     others = np.delete(np.arange(len(texts.y)), number)
-    clf = AttentionClassifier(random_state=0).fit(texts.layer(others, LAYER), texts.y[others])
+    clf = OURS["attention"]().fit(texts.layer(others, LAYER), texts.y[others])
     weights = clf.attention(texts.layer([number], LAYER))[0]
-    text, start = table["text"][number], 0
     pieces: list[tuple[str, float]] = []
+    start = 0
     for word in text.split():
         low = text.index(word, start)
         start = low + len(word)
         inside = [low <= a < start for a, _ in texts.spans[number]]
         pieces.append((word, float(weights[inside].sum())))
     axes.axis("off")
+
+    def write(words: str, right: float, down: float, **options: Any) -> None:
+        """Write at a place in points, without a part in the layout."""
+        coordinates: Any = ("figure fraction", "axes fraction")
+        place: Any = {"xycoords": coordinates, "textcoords": "offset points"}
+        written = axes.annotate(words, (0.02, 1.0), xytext=(right, -down), **place, **options)
+        written.set_in_layout(False)
+
     place, line, most = 0, 0, max(weight for _, weight in pieces)
     for word, weight in pieces:
         if place + len(word) > LINE:
             place, line = 0, line + 1
         ground = {"facecolor": COLORS[0], "alpha": 0.8 * weight / most, "edgecolor": "none"}
-        written = axes.annotate(
-            word,
-            (0.02, 1.0),
-            xytext=(0.602 * SIZE * place, -3.2 * SIZE - 1.8 * SIZE * line),
-            xycoords=("figure fraction", "axes fraction"),
-            textcoords="offset points",
-            family="monospace",
-            size=SIZE,
-            bbox=ground | {"pad": 1.2},
-        )
-        written.set_in_layout(False)
+        down = 3.2 * SIZE + 1.8 * SIZE * line
+        style: Any = {"family": "monospace", "size": SIZE, "bbox": ground | {"pad": 1.2}}
+        write(word, 0.602 * SIZE * place, down, **style)
         place += len(word) + 1
-    title = axes.annotate(
-        "A comment that the probe has not seen: weight of each word",
-        (0.02, 1.0),
-        xytext=(0, -1.0 * SIZE),
-        xycoords=("figure fraction", "axes fraction"),
-        textcoords="offset points",
-    )
-    title.set_in_layout(False)
+    write("A comment that the probe has not seen: weight of each word", 0.0, SIZE)
 
 
 def draw_bars(axes: Axes, store: Path) -> None:
@@ -101,9 +90,8 @@ def fitted_errors(n_samples: int) -> list[float]:
     """Return test errors of the default classifier, told nothing but the samples."""
     errors = []
     for draw in range(DRAWS):
-        X, y, truth = PROBLEM.sample(n_samples, DIM, random_state=draw, return_truth=True)
-        new, labels = PROBLEM.sample(4000, DIM, random_state=1000 + draw, direction=truth.direction)
-        clf = SparseTokenClassifier(random_state=0).fit(X, y)
+        X, y, new, labels = train_and_test(PROBLEM, n_samples, DIM, 4000, (draw, 1000 + draw))
+        clf = OURS["sparsetoken"]().fit(X, y)
         errors.append(1.0 - clf.score(new, labels))
     return errors
 
@@ -112,47 +100,41 @@ def draw_learners(axes: Axes, store: Kept) -> None:
     """Draw the optimum, the classifier's measured errors and the published protocol."""
     line, points = np.geomspace(0.4, 8.0, 40), [0.5, 1.0, 2.0, 4.0, 8.0]
     best = look("optimal")
-    errors = [
-        two_step_risk(PROBLEM, alpha0=a / 2, alpha1=a / 2, reg=1e-2).test_error
-        for a in line.tolist()
-    ]
+    halves = [{"alpha0": a / 2, "alpha1": a / 2} for a in line.tolist()]
+    errors = [two_step_risk(PROBLEM, **half, reg=1e-2).test_error for half in halves]
     axes.plot(line, errors, color=COLORS[3], label="published two-step protocol (theory)")
     sizes = [round(alpha * DIM) for alpha in points]
     found = np.array([store.get(f"{n} samples", partial(fitted_errors, n)) for n in sizes])
     bars = found.std(axis=1, ddof=1) / np.sqrt(DRAWS)
-    axes.errorbar(
-        points,
-        found.mean(axis=1),
-        yerr=bars,
-        fmt=MARKERS[0],
-        color=COLORS[0],
-        label="SparseTokenClassifier (measured)",
-    )
+    style: Any = {
+        "fmt": MARKERS[0],
+        "color": COLORS[0],
+        "label": "SparseTokenClassifier (measured)",
+    }
+    axes.errorbar(points, found.mean(axis=1), yerr=bars, **style)
     errors = [point.test_error for point in optimal(PROBLEM, line.tolist())]
     axes.plot(line, errors, color=best.color, label="best possible learner (theory)", zorder=1)
     axes.set_xscale("log")
     axes.set_yscale("log")
     plain_log(axes.xaxis)
     plain_log(axes.yaxis)
-    axes.set_title("One of 20 tokens carries a weak signal")
-    axes.set_xlabel("samples per dimension")
-    axes.set_ylabel("test error")
+    title = "One of 20 tokens carries a weak signal"
+    axes.set(title=title, xlabel="samples per dimension", ylabel="test error")
     axes.legend(loc="upper right")
 
 
-def main(path: str, store: str, picture: str = "docs/_static/readme.png") -> None:
-    table = pd.read_csv(path)
-    texts = Texts(table)
+def main(texts: Path, store: Path, picture: str = "docs/_static/readme.png") -> None:
+    table = pd.read_csv(texts)
     number = int(np.flatnonzero(table["text"].str.startswith(COMMENT))[0])
     with styled():
         figure = Picture(figsize=(2 * COLUMN, 3.1), layout="constrained")
         panels: Any = [["words", "curves"], ["bars", "curves"]]
         axes = figure.subplot_mosaic(panels, height_ratios=(1, 4))
-        draw_words(axes["words"], texts, number, table)
-        draw_bars(axes["bars"], Path(store))
-        draw_learners(axes["curves"], Kept(Path(store).with_suffix(".curve.jsonl")))
+        draw_words(axes["words"], Texts(table), number, table["text"][number])
+        draw_bars(axes["bars"], store)
+        draw_learners(axes["curves"], Kept(store.with_suffix(".curve.jsonl")))
     save_picture(figure, picture)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(main)

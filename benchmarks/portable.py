@@ -7,7 +7,6 @@ largest difference of a score in units of the scores' standard deviation. The se
 the data instead: samples and tokens in another order, classes renamed, all features times 1000.
 """
 
-import argparse
 import importlib
 import os
 import re
@@ -22,17 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.bags import needle_digits, stored_bags
-from sparsetoken import (
-    AttentionClassifier,
-    BayesAttentionClassifier,
-    PooledClassifier,
-    Sequences,
-    SparseTokenClassifier,
-    SparseTokenProblem,
-    TwoStepAttentionClassifier,
-    VectorizedClassifier,
-)
+import sparsetoken as st
+from benchmarks.families import bag_sets
+from benchmarks.report import Table, run
 
 BOUND = 1e-3
 KINDS: dict[str, dict[str, str]] = {
@@ -72,11 +63,11 @@ def _loops(pattern: str) -> list[str]:
 
 
 def synthetic(n: int, n_tokens: int, dim: int, signal: float, seed: int) -> Case:
-    X, y = SparseTokenProblem(n_tokens, signal=signal).sample(2 * n, dim, random_state=seed)
+    X, y = st.SparseTokenProblem(n_tokens, signal=signal).sample(2 * n, dim, random_state=seed)
     return Case(X[:n], y[:n], X[n:])
 
 
-def halved(X: Sequences, y: NDArray[Any]) -> Case:
+def halved(X: st.Sequences, y: NDArray[Any]) -> Case:
     order = np.random.default_rng(0).permutation(len(y))
     first, second = np.sort(order[::2]), np.sort(order[1::2])
     return Case(X[first], y[first], X[second])
@@ -97,31 +88,17 @@ def cases(folder: Path | None, quick: bool) -> Iterator[tuple[str, Case]]:
     yield "sample weights", plain._replace(fit={"sample_weight": weights})
     single = synthetic(120, 10, 20, 4.0, 6)
     yield "float32", single._replace(X=single.X.astype(np.float32))
-    yield "needle digits", halved(*needle_digits())
-    for name in ("tiger", "fox", "musk1"):
-        path = None if folder is None else folder / f"{name}.npz"
-        if path is not None and path.exists():
-            yield name, halved(*stored_bags(path))
-
-
-def in_folder(case: Case, path: Path) -> Case:
-    Sequences.from_list(list(case.X)).save(path)
-    return case._replace(X=Sequences.open(path))
-
-
-def in_dask(case: Case) -> Case:
-    import dask.array
-
-    return case._replace(X=dask.array.from_array(case.X, chunks=(40, -1, -1)))
+    for name, bags in bag_sets(folder, ["needle", "tiger", "fox", "musk1"]).items():
+        yield name, halved(*bags)
 
 
 CLASSIFIERS: dict[str, Callable[..., Any]] = {
-    "SparseToken": SparseTokenClassifier,
-    "Attention": AttentionClassifier,
-    "Bayes": BayesAttentionClassifier,
-    "TwoStep": TwoStepAttentionClassifier,
-    "Pooled": PooledClassifier,
-    "Vectorized": VectorizedClassifier,
+    "SparseToken": st.SparseTokenClassifier,
+    "Attention": st.AttentionClassifier,
+    "Bayes": st.BayesAttentionClassifier,
+    "TwoStep": st.TwoStepAttentionClassifier,
+    "Pooled": st.PooledClassifier,
+    "Vectorized": st.VectorizedClassifier,
 }
 
 
@@ -143,14 +120,16 @@ def all_scores(folder: Path | None, quick: bool) -> dict[str, NDArray[Any]]:
     """Return the scores of every case and classifier."""
     results = {}
     with tempfile.TemporaryDirectory() as temporary:
-        listed = list(cases(folder, quick))
+        listed = dict(cases(folder, quick))
         if not quick:
-            first = listed[0][1]
-            listed += [
-                ("folder", in_folder(first, Path(temporary, "s"))),
-                ("Dask", in_dask(first)),
-            ]
-        for label, case in listed:
+            import dask.array
+
+            first = next(iter(listed.values()))
+            st.Sequences.from_list(list(first.X)).save(Path(temporary, "s"))
+            listed["folder"] = first._replace(X=st.Sequences.open(Path(temporary, "s")))
+            chunks = dask.array.from_array(first.X, chunks=(40, -1, -1))
+            listed["Dask"] = first._replace(X=chunks)
+        for label, case in listed.items():
             for name in CLASSIFIERS:
                 score = scores(name, case)
                 if score is not None:
@@ -198,43 +177,35 @@ def changed(case: Case) -> Iterator[tuple[str, Case, Callable[[Any], Any]]]:
     yield "features x 1000", scaled, lambda s: s
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder with tiger.npz, fox.npz and musk1.npz")
-    parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--quick", action="store_true", help="two small sets only")
-    parser.add_argument("--out", type=Path, help="only compute, and store the scores here")
-    parser.add_argument("--run", nargs=argparse.REMAINDER, metavar=("KIND", "COMMAND"))
-    options = parser.parse_args()
-    if options.run:
-        kind, *command = options.run
-        raise SystemExit(subprocess.run(command, env=environment(kind), check=False).returncode)
-    folder = None if options.data is None else options.data.resolve()
-    if options.out is not None:
-        results: Any = all_scores(folder, options.quick)
-        np.savez(options.out, **results)
+def main(
+    *, data: Path | None = None, kinds: str = ",".join(KINDS), quick: bool = False,
+    out: Path | None = None,
+) -> None:  # fmt: skip
+    folder = None if data is None else data.resolve()
+    if out is not None:
+        results: Any = all_scores(folder, quick)
+        np.savez(out, **results)
         return
-    kinds = options.kinds.split(",")
-    here = measure(None, folder, options.quick)
-    there = {kind: measure(kind, folder, options.quick) for kind in kinds}
-    print(f"{'largest difference / standard deviation (flips)':<48}", *(f"{k:>14}" for k in kinds))
-    worst = 0.0
+    names, here = kinds.split(","), measure(None, folder, quick)
+    there = [measure(kind, folder, quick) for kind in names]
+    print("largest difference / standard deviation (flips)")
+    table, worst = Table("data, classifier:40", *(f"{kind}:14s" for kind in names)), 0.0
     for name, score in here.items():
-        cells = [difference(score, there[kind][name]) for kind in kinds]
-        worst = max(worst, *(apart for apart, _ in cells))
-        print(f"{name:<48}", *(f"{apart:>10.1e} ({flips})" for apart, flips in cells))
-    print(f"worst {worst:.1e}, bound {BOUND:g}\n")
-    print("the same data in another form")
-    for label, case in cases(None, quick=True):
-        if len(np.unique(case.y)) > 2:
-            continue
-        for name in ("SparseToken", "Attention"):
-            plain = scores(name, case)
-            assert plain is not None
-            for what, other, back in changed(case):
-                apart, flips = difference(plain, back(scores(name, other)))
-                print(f"{label} | {name} | {what:<20} {apart:.1e} ({flips})")
+        pairs = [difference(score, other[name]) for other in there]
+        worst = max(worst, *(apart for apart, _ in pairs))
+        table.add(name, *(f"{apart:.1e} ({flips})" for apart, flips in pairs))
+    print(f"worst {worst:.1e}, bound {BOUND:g}\n\nthe same data in another form")
+    label, case = next(cases(None, quick=True))
+    table = Table("data, classifier:40", "change:20", "difference:14s")
+    for name in ("SparseToken", "Attention"):
+        plain: Any = scores(name, case)
+        for what, other, back in changed(case):
+            apart, flips = difference(plain, back(scores(name, other)))
+            table.add(f"{label} | {name}", what, f"{apart:.1e} ({flips})")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--run"]:
+        kind, *command = sys.argv[2:]
+        raise SystemExit(subprocess.run(command, env=environment(kind), check=False).returncode)
+    run(main)

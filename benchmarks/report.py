@@ -1,13 +1,55 @@
-"""Timing, peak memory, tables, and results that are kept, for all benchmarks."""
+"""What all benchmarks share: command line, timing, memory, tables, and results that are kept."""
 
+import argparse
+import inspect
 import json
 import re
 import statistics
+import sys
 import time
 import tracemalloc
+import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_origin
+
+
+def run(command: Callable[..., Any], **others: Callable[..., Any]) -> None:
+    """Call ``command``, or that of ``others`` named first, with what the command line says.
+
+    Parameters are positional, keyword-only ones options; annotations say of which type.
+    """
+    words = sys.argv[1:]
+    if words and words[0] in others:
+        command = others[words.pop(0)]
+    how = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        description=sys.modules[command.__module__].__doc__, formatter_class=how
+    )
+    parameters = inspect.signature(command).parameters
+    for name, one in parameters.items():
+        kind = _inner(one.annotation, types.UnionType)
+        several = get_origin(kind) is list or one.kind is one.VAR_POSITIONAL
+        option = f"--{name.replace('_', '-')}" if one.kind is one.KEYWORD_ONLY else name
+        if kind is bool:
+            parser.add_argument(option, action="store_true")
+            continue
+        optional = option == name and one.default is not one.empty
+        nargs: Any = "*" if several else "?" if optional else None
+        parser.add_argument(option, type=_inner(kind, list), nargs=nargs, default=one.default)
+    values = vars(parser.parse_args(words))
+    positional: list[Any] = []
+    for name, one in parameters.items():
+        if one.kind is one.VAR_POSITIONAL:
+            positional += values.pop(name) or []
+        elif one.kind is not one.KEYWORD_ONLY:
+            positional.append(values.pop(name))
+    command(*positional, **values)
+
+
+def _inner(annotation: Any, outer: Any) -> Any:
+    """Return X of ``X | None`` or of ``list[X]``, if it is one."""
+    return get_args(annotation)[0] if get_origin(annotation) is outer else annotation
 
 
 class Row(NamedTuple):
@@ -15,9 +57,9 @@ class Row(NamedTuple):
 
     what: str
     measured: float
-    unit: str
-    target: str
-    met: bool
+    unit: str = ""
+    target: str = "no target"
+    met: bool = True
 
 
 def at_most(what: str, measured: float, bound: float, unit: str = "×") -> Row:
@@ -30,24 +72,30 @@ def at_least(what: str, measured: float, bound: float, unit: str = "×") -> Row:
     return Row(what, measured, unit, f"≥ {bound:g}", measured >= bound)
 
 
-def seconds(call: Callable[[], Any], repeats: int = 9, warm: bool = True) -> float:
+def seconds(
+    call: Callable[[], Any], repeats: int = 9, warm: bool = True, clock: Any = time.perf_counter
+) -> float:
     """Median wall-clock time of ``call``, after one run to warm up unless told otherwise."""
     if warm:
         call()
-    return statistics.median(_once(call) for _ in range(repeats))
+    return statistics.median(_once(call, clock) for _ in range(repeats))
 
 
 def cpu_seconds(call: Callable[[], Any], repeats: int = 5, warm: bool = True) -> float:
     """Median processor time of ``call``: what a bound on one core means on a busy machine."""
-    if warm:
-        call()
-    return statistics.median(_once(call, time.process_time) for _ in range(repeats))
+    return seconds(call, repeats, warm, time.process_time)
 
 
 def ratio(call: Callable[[], Any], baseline: Callable[[], Any], repeats: int = 9) -> float:
     """Median of time(call)/time(baseline) over interleaved pairs, so that both see one machine."""
     call(), baseline()
     return statistics.median(_once(call) / _once(baseline) for _ in range(repeats))
+
+
+def _once(call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
+    start = clock()
+    call()
+    return clock() - start
 
 
 def peak_bytes(call: Callable[[], Any]) -> int:
@@ -61,14 +109,10 @@ def peak_bytes(call: Callable[[], Any]) -> int:
 
 
 def print_rows(topic: str, rows: Iterable[Row]) -> None:
-    """Print the rows as they are measured."""
     print(f"{topic}\n{'-' * len(topic)}")
     for row in rows:
-        verdict = "ok  " if row.met else "MISS"
-        print(
-            f"{verdict} {row.what:<72} {row.measured:>10.3g} {row.unit:<3} ({row.target})",
-            flush=True,
-        )
+        figure = f"{row.measured:>10.3g} {row.unit:<3} ({row.target})"
+        print(f"{'ok  ' if row.met else 'MISS'} {row.what:<72} {figure}", flush=True)
     print()
 
 
@@ -125,7 +169,7 @@ def mean_and_error(values: Any, independent: int | None = None) -> tuple[float, 
     return statistics.fmean(each), statistics.stdev(each) / (independent or len(each)) ** 0.5
 
 
-def _once(call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
-    start = clock()
-    call()
-    return clock() - start
+def plus_minus(values: Any, independent: int | None = None, form: str = ".3f") -> str:
+    """Return mean and standard error as a cell of a table."""
+    mean, error = mean_and_error(values, independent)
+    return f"{mean:{form}} ± {error:{form.lstrip('+')}}"

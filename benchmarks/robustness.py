@@ -9,16 +9,15 @@ alone, by another quadrature than the solver's. It must also agree with half the
 ``--out rows.csv`` keeps all numbers; ``--compare rows.csv others.csv`` prints those that differ by
 more than their error bars. Two processors, or two versions, must agree.
 
-``python -m benchmarks.robustness oracles [SETTINGS] [SEED]`` compares what each architecture can
-reach with the floor for any classifier. Also with a number and a seed, and each in a module of its
-own: ``streams`` tries harmless streams, ``files`` damaged files, ``models`` altered model files,
-``labels`` tables of labels with odd columns, ``unlabelled`` the worth of unlabelled sequences, and
-``families`` bags unlike our model.
+``models [MODELS] [SEED]`` loads altered model files, in a process of its own. Also with a number
+and a seed, and each in a module of its own: ``stack`` tries easy problems, ``streams`` harmless
+streams, ``files`` damaged files, ``labels`` tables of labels with odd columns, ``unlabelled`` the
+worth of unlabelled sequences, and ``families`` bags unlike our model.
 """
 
-import argparse
 import importlib
 import math
+import subprocess
 import sys
 import time
 import traceback
@@ -31,11 +30,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchmarks.report import run
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Hinge, Loss, Square
 from sparsetoken.problem import Problem
 from sparsetoken.sampling.features import draw_token_sums
-from sparsetoken.theory import ConvergenceWarning, Risk, oracle_error, risk
+from sparsetoken.theory import ConvergenceWarning, Risk, risk
 
 MODELS = ("pooled", "vectorized", "attention", "hardmax", "elementwise")
 LOSSES = ("logistic", "square", "hinge")
@@ -44,12 +44,12 @@ SECONDS = 10.0
 RIDGELESS = 1e-10  # what stands for the limit of no ridge
 NUMBERS = ("test_error", "train_loss", "auc", "train_error", "test_loss")
 TRIALS = {
-    "streams": "harmless_streams",
-    "files": "mutated_files",
-    "labels": "label_tables",
-    "models": "altered_models",
-    "families": "foreign_families",
+    "stack": "stack",
+    "streams": "streams",
+    "files": "damaged_files",
+    "labels": "labels",
     "unlabelled": "unlabelled",
+    "families": "foreign_families",
 }
 _DRAWN = 4000  # points of the second check, per class
 
@@ -130,20 +130,15 @@ def stationarity(result: Risk) -> float:
         (reg * x.along_query, along_query * h, typical * _size(weight, along_query, scale)),
         (0.0, h, typical),
     ]
+    rest = typical * _size(weight, along_rest, scale)
     if finite:
-        rest = typical * _size(weight, along_rest, scale)
+        least = x.spread**2 + 1e-12 * weight @ mean**2  # a millionth of the scores is nothing
         conditions += [
             (tension * x.along_rest, along_rest * h, rest),
-            # a spread of a millionth of the scores changes nothing
-            (
-                -(x.spread**2),
-                alpha * chi**2 * scale**2 * hh,
-                x.spread**2 + 1e-12 * weight @ mean**2,
-            ),
+            (-(x.spread**2), alpha * chi**2 * scale**2 * hh, least),
             (reg - tension, pull, tension),
         ]
     else:
-        rest = typical * _size(weight, along_rest, scale)
         conditions += [(reg * x.along_rest, along_rest * h + x.along_rest * pull, rest)]
     worst = 0.0
     for constant, each, size in conditions:
@@ -189,7 +184,7 @@ def _slope(loss: Loss, r: Any, label: Any, scale: Any) -> Any:
         return np.where(scale > 1e-8, (r - p) / scale, loss.derivative(p, label))
 
 
-def solve_once(setting: dict[str, Any]) -> tuple[Risk, dict[str, float], float, list[Any]]:
+def solve(setting: dict[str, Any]) -> tuple[Risk, dict[str, float], float, list[Any]]:
     """Return a result, its numbers with their error bars, the CPU time and the warnings it took."""
     start = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
@@ -207,15 +202,16 @@ class Verdict(NamedTuple):
     verdict: str
     reason: str
     seconds: float = 0.0
-    """CPU time of the result."""
     numbers: Mapping[str, float] = {}
 
 
 def judge(setting: dict[str, Any]) -> Verdict:
     """Solve one setting and check the result."""
     try:
-        result, numbers, elapsed, caught = solve_once({**setting, "n_points": POINTS})
-        return Verdict(*_check(setting, result, numbers, elapsed, caught), elapsed, numbers)
+        result, numbers, elapsed, caught = solve({**setting, "n_points": POINTS})
+        verdict, reason = _check(setting, result, numbers, caught)
+        slow = verdict == "converged" and elapsed > SECONDS
+        return Verdict("slow" if slow else verdict, reason, elapsed, numbers)
     except ValueError as error:
         known = "reg must be > 0" in str(error)
         return Verdict("refused" if known else "exception", str(error))
@@ -224,11 +220,7 @@ def judge(setting: dict[str, Any]) -> Verdict:
 
 
 def _check(
-    setting: dict[str, Any],
-    result: Risk,
-    numbers: dict[str, float],
-    elapsed: float,
-    caught: list[Any],
+    setting: dict[str, Any], result: Risk, numbers: dict[str, float], caught: list[Any]
 ) -> tuple[str, str]:
     """Return the verdict on a result, and its reason."""
     told = any(issubclass(w.category, ConvergenceWarning) for w in caught)
@@ -237,18 +229,19 @@ def _check(
     if strange or not finite or result.auc > 1.0 or told == result.converged:
         return "wrong", f"numbers {numbers}, warnings {strange}, {result}"
     if not result.converged:
-        none = _any_bias(result) or _no_minimum(result)
-        return ("undetermined" if none else "flagged"), repr(result)
+        # Fitted perfectly without a ridge, larger readouts are always better: no minimum.
+        no_minimum = result.reg == 0.0 and result.train_loss < 1e-11
+        return ("undetermined" if no_minimum or _any_bias(result) else "flagged"), repr(result)
     off = stationarity(result)
     if off > 1.0:
         return "wrong", f"stationarity {off:.3g}: {result} {result.readout}"
     if result.law.batches > 1:
-        half = solve_once({**setting, "n_points": POINTS // 2})[0]
+        half = solve({**setting, "n_points": POINTS // 2})[0]
         bar = math.hypot(result.uncertainty, half.uncertainty)
         gap = abs(half.test_error - result.test_error)
         if half.converged and gap > 8 * bar + 1e-6:
             return "wrong", f"{gap / bar:.0f} bars off half the points: {result}, {half}"
-    return ("slow" if elapsed > SECONDS else "converged"), ""
+    return "converged", ""
 
 
 def _any_bias(result: Risk) -> bool:
@@ -260,36 +253,36 @@ def _any_bias(result: Risk) -> bool:
     return isinstance(result.loss, Hinge) and balanced and float(reach.max()) < 1.0
 
 
-def _no_minimum(result: Risk) -> bool:
-    """Whether the data are fitted perfectly without a ridge: larger readouts are always better."""
-    return result.reg == 0.0 and result.train_loss < 1e-11
-
-
-def main(n_settings: int = 2000, seed: int = 0, out: Path | None = None) -> None:
+def main(
+    settings: int = 2000,
+    seed: int = 0,
+    *,
+    out: Path | None = None,
+    compare: list[Path] | None = None,
+) -> None:
     """Judge random settings; keep the numbers of each in ``out``."""
+    if compare:
+        sys.exit(differences(*compare) > 0)
     rng = np.random.default_rng(seed)
     judged: list[Verdict] = []
-    for index in range(n_settings):
+    for index in range(settings):
         setting = random_setting(rng)
         verdict, reason, elapsed, _ = one = judge(setting)
         judged.append(one)
         if (reason and verdict not in ("refused", "undetermined")) or verdict == "slow":
             print(f"{verdict} #{index} ({elapsed:.2f} s): {setting}\n    {reason}", flush=True)
-        if (index + 1) % 100 == 0:
-            times = [each.seconds for each in judged]
-            timing = f"median {np.median(times):.3f} s, longest {max(times):.2f} s"
-            counts = dict(Counter(each.verdict for each in judged))
-            print(f"{index + 1} settings: {counts}; {timing}", flush=True)
     verdicts = Counter(each.verdict for each in judged)
-    solved = n_settings - verdicts["refused"] - verdicts["undetermined"]
+    solved = settings - verdicts["refused"] - verdicts["undetermined"]
     percent = 100 * (verdicts["converged"] + verdicts["slow"]) / max(solved, 1)
-    print(f"converged: {percent:.2f} % of {solved}; {dict(verdicts)}")
+    times = [each.seconds for each in judged]
+    print(f"converged: {percent:.2f} % of {solved}; {dict(verdicts)}; "
+          f"median {np.median(times):.3f} s, longest {max(times):.2f} s")  # fmt: skip
     if out is not None:
         rows = [{"verdict": each.verdict, **each.numbers} for each in judged]
         pd.DataFrame(rows).to_csv(out, index_label="setting")
 
 
-def compare(first: Path, second: Path) -> int:
+def differences(first: Path, second: Path) -> int:
     """Print the numbers of two tables that differ by more than their bars; return how many."""
     one, other = pd.read_csv(first), pd.read_csv(second)
     verdicts = one["verdict"] != other["verdict"]
@@ -310,46 +303,22 @@ def compare(first: Path, second: Path) -> int:
     return off
 
 
-def oracles(n_settings: int = 1000, seed: int = 0) -> None:
-    """Count errors of architectures that lie below the Bayes error by more than their bars."""
-    rng = np.random.default_rng(seed)
-    below, compared, longest, worst = 0, 0, 0.0, 0.0
-    for index in range(n_settings):
-        problem = random_setting(rng, ["pooled"])["problem"]
-        start = time.process_time()
-        floor = oracle_error(problem, "bayes")
-        for model in MODELS:
-            if model == "vectorized" and len({kind.n_tokens for kind in problem.kinds}) > 1:
-                continue
-            found = oracle_error(problem, model)
-            bar = math.hypot(found.uncertainty, floor.uncertainty) + 1e-12
-            excess = (floor - found) / bar
-            compared, worst = compared + 1, max(worst, excess)
-            if excess > 5.0:
-                below += 1
-                print(f"below #{index}: {model} {found!r}, bayes {floor!r}, {problem}", flush=True)
-        longest = max(longest, time.process_time() - start)
-        if (index + 1) % 100 == 0:
-            print(
-                f"{index + 1} settings: {below} of {compared} below by over five bars", flush=True
-            )
-    print(f"{below} of {compared}; most {worst:.1f} bars; longest setting {longest:.1f} s")
+def altered_models(models: int = 2000, seed: int = 0) -> None:
+    """Print how many altered models ended how, and each that ended badly."""
+    script = Path(__file__).parents[1] / "tests" / "altered_models.py"
+    command = [sys.executable, str(script), str(models), str(seed)]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    lines = ended.stdout.splitlines()
+    print(*(line for line in lines if "WRONG" in line), sep="\n")
+    if ended.returncode:
+        print(f"CRASH (exit code {ended.returncode}) at {lines[-1]}")
+    verdicts = Counter(line.partition(": ")[2].partition(":")[0] for line in lines)
+    for name, number in verdicts.most_common():
+        print(f"{number:>6} {name}")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["oracles"]:
-        oracles(*map(int, sys.argv[2:]))
-        sys.exit()
-    if sys.argv[1:2] and sys.argv[1] in TRIALS:
-        trial = importlib.import_module(f"benchmarks.{TRIALS[sys.argv[1]]}")
-        trial.main(*map(int, sys.argv[2:]))
-        sys.exit()
-    parser = argparse.ArgumentParser(description="The risk solver on random settings.")
-    parser.add_argument("settings", type=int, nargs="?", default=2000)
-    parser.add_argument("seed", type=int, nargs="?", default=0)
-    parser.add_argument("--out", type=Path, help="a CSV file for all numbers")
-    parser.add_argument("--compare", type=Path, nargs=2, help="two such files")
-    options = parser.parse_args()
-    if options.compare:
-        sys.exit(compare(*options.compare) > 0)
-    main(options.settings, options.seed, options.out)
+    if sys.argv[1:] and sys.argv[1] in TRIALS:
+        run(importlib.import_module(f"benchmarks.{TRIALS[sys.argv.pop(1)]}").main)
+    else:
+        run(main, models=altered_models)

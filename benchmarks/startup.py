@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 
 from benchmarks.report import Row, at_most, ratio, seconds
 
@@ -13,6 +14,7 @@ import sparsetoken as st
 X, y = st.SparseTokenProblem(10, signal=6.0).sample(100, 10, random_state=0)
 st.SparseTokenClassifier(random_state=0).fit(X, y)
 """
+COMMAND = "import sys; sys.argv[0] = 'sparsetoken'; from sparsetoken.cli import main; main()"
 COMPLETE = {
     "_SPARSETOKEN_COMPLETE": "complete_bash",
     "COMP_WORDS": "sparsetoken figure le",
@@ -20,36 +22,26 @@ COMPLETE = {
 }
 
 
-def run(code: str, *arguments: str, **environment: str) -> None:
-    command = [sys.executable, "-c", code, *arguments]
-    subprocess.run(
-        command, env=os.environ | environment, stdout=subprocess.DEVNULL, check=not environment
-    )
-
-
-def command(*arguments: str, **environment: str) -> None:
-    start = "import sys; sys.argv[0] = 'sparsetoken'; from sparsetoken.cli import main; main()"
-    run(start, *arguments, **environment)
-
-
-def first_fit(**environment: str) -> None:
-    run(FIT, **environment)
+def start(code: str, *arguments: str, **environment: str) -> None:
+    command, env = [sys.executable, "-c", code, *arguments], os.environ | environment
+    subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=not environment)
 
 
 def rows() -> Iterator[Row]:
-    bare = seconds(lambda: run("pass"), repeats=5)
-    package = seconds(lambda: run("import sparsetoken"), repeats=5)
-    yield at_most("import sparsetoken", package - bare, 1.0, "s")
-    compiled = seconds(lambda: run("import sparsetoken as st; st.losses.Logistic"), repeats=5)
-    yield at_most("import sparsetoken and its compiled losses, cached", compiled - bare, 2.0, "s")
-    yield at_most("import and a first fit, kernels cached", seconds(first_fit, 3) - bare, 10.0, "s")
+    bare = seconds(partial(start, "pass"), repeats=5)
+    for what, code, bound in (
+        ("import sparsetoken", "import sparsetoken", 1.0),
+        ("import and compiled losses, cached", "import sparsetoken as st; st.losses.Logistic", 2.0),
+        ("import and a first fit, kernels cached", FIT, 10.0),
+    ):
+        yield at_most(what, seconds(partial(start, code), repeats=5) - bare, bound, "s")
     with tempfile.TemporaryDirectory() as empty:
-        compiling = seconds(lambda: first_fit(NUMBA_CACHE_DIR=empty), repeats=1, warm=False)
+        compiling = seconds(partial(start, FIT, NUMBA_CACHE_DIR=empty), repeats=1, warm=False)
     yield at_most("the same, kernels to be compiled", compiling - bare, 40.0, "s")
     for what, call in (
-        ("sparsetoken --help", lambda: command("--help")),
-        ("sparsetoken theory --help", lambda: command("theory", "--help")),
-        ("completion of sparsetoken figure", lambda: command(**COMPLETE)),
+        ("sparsetoken --help", partial(start, COMMAND, "--help")),
+        ("sparsetoken theory --help", partial(start, COMMAND, "theory", "--help")),
+        ("completion of sparsetoken figure", partial(start, COMMAND, **COMPLETE)),
     ):
-        against = ratio(call, lambda: run("import typer"), repeats=9)
+        against = ratio(call, partial(start, "import typer"))
         yield at_most(f"{what}: time / that of python -c 'import typer'", against, 4.0)

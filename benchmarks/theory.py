@@ -1,4 +1,4 @@
-"""The theory engine: what a point costs, and against how such equations are usually solved."""
+"""The theory engine: what a point or a plan costs, and how such equations are usually solved."""
 
 import math
 from collections.abc import Iterator
@@ -9,52 +9,31 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from benchmarks.report import Row, at_least, at_most, peak_bytes, ratio, seconds
-from sparsetoken import Population, SparseTokenProblem
-from sparsetoken.theory import capacity, risk
+from benchmarks.report import Row, at_least, at_most, cpu_seconds, peak_bytes, ratio, seconds
+from sparsetoken import Population, SparseTokenProblem, plan
+from sparsetoken.theory import capacity, optimal, risk
 from sparsetoken.theory.features import attention_law
 
 PROBLEM = SparseTokenProblem(10, 1, 5.0)
 QUERY: dict[str, Any] = {"cosine": 0.95, "sharpness": 1.0}
+CURVE = np.geomspace(0.5, 10.0, 20)
 
 
-def attention_point(loss: str) -> Any:
-    """One point with its error bar, its feature law made anew."""
+def solve(model: str, problem: Any = PROBLEM, alpha: Any = 2.0, **options: Any) -> Any:
+    """Return errors with their bars, the feature law made anew."""
     attention_law.cache_clear()
-    result = risk(PROBLEM, "attention", alpha=2.0, reg=1e-2, loss=loss, **QUERY)
-    return result.test_error, result.uncertainty
-
-
-def attention_curve() -> Any:
-    attention_law.cache_clear()
-    alphas = np.geomspace(0.5, 10.0, 20)
-    curve = risk(PROBLEM, "attention", alpha=alphas, reg=1e-2, **QUERY)
+    settings = {"reg": 1e-2, **(QUERY if model == "attention" else {}), **options}
+    curve = risk(problem, model, alpha=np.atleast_1d(alpha), **settings)
     return [(point.test_error, point.uncertainty) for point in curve]
 
 
-def population_point(n_kinds: int) -> Any:
-    """One point of a population of that many strengths; the kinds share the points."""
-    attention_law.cache_clear()
+attention = partial(solve, "attention")
+
+
+def population(n_kinds: int) -> Population:
+    """Return a population of so many strengths; the kinds share the points."""
     strengths = np.linspace(4.0, 6.0, n_kinds) if n_kinds > 1 else [5.0]
-    population = Population([SparseTokenProblem(10, 1, float(signal)) for signal in strengths])
-    result = risk(population, "attention", alpha=2.0, reg=1e-2, **QUERY)
-    return result.test_error, result.uncertainty
-
-
-def best_ridge(model: str, loss: str, n_alphas: int, reg: Any) -> Any:
-    """Points along a curve, or one point, with a given ridge or the best."""
-    attention_law.cache_clear()
-    alphas = np.geomspace(0.5, 10.0, n_alphas) if n_alphas > 1 else [2.0]
-    query = QUERY if model == "attention" else {}
-    curve = risk(PROBLEM, model, alpha=alphas, reg=reg, loss=loss, **query)
-    return [(point.test_error, point.uncertainty) for point in curve]
-
-
-def long_point() -> Any:
-    attention_law.cache_clear()
-    problem = SparseTokenProblem(10_000, 1, 8.0)
-    result = risk(problem, "attention", alpha=2.0, reg=1e-2, cosine=0.95, sharpness=3.0)
-    return result.test_error, result.uncertainty
+    return Population([SparseTokenProblem(10, 1, float(signal)) for signal in strengths])
 
 
 def plain_linear_point(alpha: float = 2.0, reg: float = 0.1) -> float:
@@ -109,24 +88,23 @@ def rows() -> Iterator[Row]:
     slower = ratio(plain_linear_point, linear, repeats=1)
     yield at_least("the same by adaptive quadrature: time / ours", slower, 1000)
     for loss, bound in (("square", 30.0), ("logistic", 300.0)):
-        error, uncertainty = attention_point(loss)
-        elapsed = 1e3 * seconds(partial(attention_point, loss))
+        ((error, uncertainty),) = attention(loss=loss)
+        elapsed = 1e3 * seconds(partial(attention, loss=loss))
         yield at_most(f"attention point, {loss}, L=10", elapsed, bound, "ms")
-        relative = uncertainty / error
-        yield at_most(f"attention point, {loss}: relative uncertainty", relative, 1e-3, "")
-    yield at_most(
-        "20-point curve / one point, logistic attention",
-        ratio(attention_curve, lambda: attention_point("logistic"), repeats=5),
-        8.0,
-    )
-
+        yield at_most(
+            f"attention point, {loss}: relative uncertainty", uncertainty / error, 1e-3, ""
+        )
+    slower = ratio(partial(attention, alpha=CURVE), attention, repeats=5)
+    yield at_most("20-point curve / one point, logistic attention", slower, 8.0)
     for n_kinds in (4, 16):
-        slower = ratio(partial(population_point, n_kinds), partial(population_point, 1), repeats=5)
+        several, one = (partial(attention, population(n)) for n in (n_kinds, 1))
+        slower = ratio(several, one, repeats=5)
         yield at_most(f"attention point of {n_kinds} kinds / of one", slower, 1.5)
     for model in ("pooled", "attention"):
         for loss in ("logistic", "square", "hinge"):
-            for n_alphas, what in ((1, "point"), (20, "curve")):
-                one, best = (partial(best_ridge, model, loss, n_alphas, r) for r in (1e-2, "best"))
+            for alpha, what in (([2.0], "point"), (CURVE, "curve")):
+                by_ridge = partial(solve, model, alpha=alpha, loss=loss)
+                one, best = (partial(by_ridge, reg=reg) for reg in (1e-2, "best"))
                 slower = ratio(best, one, repeats=3)
                 yield at_most(f'{model} {what}, {loss}: reg="best" / one ridge', slower, 5.0)
 
@@ -135,6 +113,33 @@ def rows() -> Iterator[Row]:
         return capacity(PROBLEM, "attention", **QUERY)
 
     yield at_most("capacity of attention", 1e3 * seconds(separability), 50.0, "ms")
-    yield at_most("attention point at L=10,000", seconds(long_point, repeats=3), 2.0, "s")
-    memory = peak_bytes(long_point) / 1e9
-    yield at_most("attention point at L=10,000: peak memory", memory, 1.0, "GB")
+    long = partial(attention, SparseTokenProblem(10_000, 1, 8.0), sharpness=3.0)
+    yield at_most("attention point at L=10,000", seconds(long, repeats=3), 2.0, "s")
+    yield at_most("attention point at L=10,000: peak memory", peak_bytes(long) / 1e9, 1.0, "GB")
+    for n_tokens in (10, 100_000):
+        problem = SparseTokenProblem(n_tokens, 1, 5.5, 0.4)
+        alphas = iter(np.geomspace(0.3, 30.0, 10))  # none twice
+        used = 1e3 * cpu_seconds(lambda: optimal(problem, next(alphas)).test_error)  # noqa: B023
+        yield at_most(f"best possible error, L={n_tokens}, after the first call", used, 20.0, "ms")
+    yield from plans()
+
+
+def plans() -> Iterator[Row]:
+    """How long a plan takes, and whether it comes back."""
+    asked: dict[str, Any] = {"dim": 384, "n_tokens": 50}
+    pooled = partial(plan, **asked, signal=30.0, model="pooled", error=0.05)
+    yield at_most("plan the samples for pooled", seconds(pooled), 0.1, "s")
+
+    def samples() -> Any:
+        attention_law.cache_clear()
+        return plan(**asked, signal=6.0, error=0.05)
+
+    yield at_most("plan the samples for the default classifier", seconds(samples, 3), 10.0, "s")
+    planned = samples()
+    signal = partial(plan, **asked, n_samples=planned.n_samples, error=0.05)
+    yield at_most("plan the signal", seconds(signal, 1), 10.0, "s")
+    predicted = plan(**asked, signal=6.0, n_samples=planned.n_samples)
+    difference = abs(predicted.error / planned.error - 1.0)
+    yield at_most("solve, then predict there from scratch: difference", difference, 0.01, "")
+    elapsed = seconds(lambda: samples().curve, 1, warm=False)
+    yield at_most("the same with its curve of nine points", elapsed, 30.0, "s")

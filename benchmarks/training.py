@@ -4,7 +4,6 @@
 and its stability check with L-BFGS on dense tokens, at settings on which neither was tuned.
 """
 
-import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from benchmarks.report import Row, at_most, print_rows
+from benchmarks.report import Row, Table, at_most, plus_minus, print_rows, run
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic
 from sparsetoken.models.training import gradient
@@ -36,15 +35,13 @@ def rows() -> Iterator[Row]:
         for name, rates in RATES.items():
             start = time.process_time()
             t = training(PROBLEM, steps=10, alpha=2.0, batches=batches, **rates)
-            elapsed = time.process_time() - start
+            used = time.process_time() - start
             worst = max(
                 float((t.uncertainty(q)[1:] / np.abs(getattr(t, q)[1:])).max()) for q in NAMES
             )
             what = f"training, {batches}, {name} rates, T=10, L=10"
-            yield at_most(f"{what}: processor time", elapsed, limit, "s")
-            yield at_most(
-                f"{what}: largest relative error of norms and cosines", worst, accuracy, ""
-            )
+            yield at_most(f"{what}: processor time", used, limit, "s")
+            yield at_most(f"{what}: relative error of norms and cosines", worst, accuracy, "")
     start = time.process_time()
     j = joint_risk(SparseTokenProblem(3, 1, 3.0), alpha=4.0, reg_query=0.1, reg_readout=0.1)
     yield at_most("joint minimum, L=3: processor time", time.process_time() - start, 15.0, "s")
@@ -81,51 +78,37 @@ def dense_minimum(
         result = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
         q, w, b = result.x[:dim], result.x[dim:-1], float(result.x[-1])
         norm = float(np.linalg.norm(q))
-        law = sample_feature_law(
-            problem,
-            16384,
-            cosine=float(q @ truth.direction) / norm,
-            sharpness=norm,
-            random_state=rng,
-        )
+        query: dict[str, Any] = {"cosine": float(q @ truth.direction) / norm, "sharpness": norm}
+        law = sample_feature_law(problem, 16384, random_state=rng, **query)
         tested = exact_performance(law, w, b, q, truth.direction)
         found.append([float(result.fun), float(tested.test_error)])
     return found
 
 
-def run_joint(trials: int = 6, dim: int = 300) -> None:
+def joint(trials: int = 6, dim: int = 300) -> None:
     """Compare settings drawn at random: the minimum, and whether both starts find it."""
     rng = np.random.default_rng(11)
-    for index in range(6):
+    table = Table("L:2d", "signal:6.2f", "rate:5.2f", "α:5.2f", "ridges:12", "stable:6s",
+                  "value:7.4f", "test error:7.4f", "value, informed:16s", "test error:16s",
+                  "value, uninformed:17s", "test error:16s", "starts differ:8.1e")  # fmt: skip
+    for _ in range(6):
         problem = SparseTokenProblem(
             int(rng.integers(2, 7)), 1, float(rng.uniform(2.5, 5)), float(rng.uniform(0.3, 0.7))
         )
         alpha = float(rng.uniform(1.5, 6))
         ridges = tuple(np.exp(rng.uniform(np.log(0.02), np.log(0.3), size=2)).tolist())
+        options = dict(zip(("reg_query", "reg_readout"), ridges, strict=True))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            j = joint_risk(
-                problem, alpha=alpha, reg_query=ridges[0], reg_readout=ridges[1], n_points=2048
-            )
+            j = joint_risk(problem, alpha=alpha, n_points=2048, **options)
         value = j.train_loss + 0.5 * (ridges[0] * j.query_norm**2 + ridges[1] * j.readout_norm**2)
         drawn = np.array([dense_minimum(problem, dim, rng, alpha, ridges) for _ in range(trials)])
-        mean, error = drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / np.sqrt(trials)
         gap = np.abs(drawn[:, 0, 0] - drawn[:, 1, 0]).max()
-        print(
-            f"{index} {problem}, α={alpha:.2f}, ridges {ridges[0]:.3f} {ridges[1]:.3f}: "
-            f"stable={j.stable} (growth {j.growth:.2f}, jumps {j.jumps:.4f}); "
-            f"value {value:.4f}, test error {j.test_error:.4f}; "
-            + "; ".join(
-                f"{name} {mean[i, 0]:.4f} ± {error[i, 0]:.4f}, {mean[i, 1]:.4f} ± {error[i, 1]:.4f}"
-                for i, name in enumerate(("informed", "uninformed"))
-            )
-            + f"; starts differ by at most {gap:.1e}",
-            flush=True,
-        )
+        found = [plus_minus(column, form=".4f") for column in drawn.reshape(trials, 4).T]
+        facts = problem.n_tokens, problem.signal, problem.positive_rate, alpha
+        shown = f"{ridges[0]:.3f} {ridges[1]:.3f}", str(j.stable)
+        table.add(*facts, *shown, value, j.test_error, *found, gap)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["joint"]:
-        run_joint(*map(int, sys.argv[2:]))
-    else:
-        print_rows("training", rows())
+    run(lambda: print_rows("training", rows()), joint=joint)

@@ -4,7 +4,6 @@ Every number of random settings, populations among them, is compared with that o
 times the points. With a FILE, what is found is kept there and a second call goes on.
 """
 
-import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import Kept
+from benchmarks.report import Kept, Table, run
 from benchmarks.robustness import random_setting
 from sparsetoken import theory
 from sparsetoken.estimate import Estimate
@@ -76,25 +75,24 @@ def _bars(rough: Estimate, fine: Estimate) -> float:
     return abs(rough - fine) / max(rough.uncertainty, 1e-12 * abs(fine), 1e-300)
 
 
-def main(n_settings: int = 200, seed: int = 0, file: str | None = None) -> None:
-    """Print, for each number, how often it is within three bars of the finer one."""
+def main(settings: int = 200, seed: int = 0, file: Path | None = None) -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
-    rng, kept = np.random.default_rng(seed), Kept(Path(file) if file else None)
+    rng, kept = np.random.default_rng(seed), Kept(file)
     found: dict[str, list[float]] = defaultdict(list)
-    for index in range(n_settings):
+    for index in range(settings):
         setting = random_setting(rng, MODELS)
         for name, off in kept.get(f"{seed} {index}", partial(list, scores(setting))):
             found[name].append(off)
             if off > 10.0:
                 print(f"#{index} {name}: {off:.1f} bars off, {setting}", flush=True)
-    print("error over bar: share within 3, quantiles 50, 90, 95, 99 %")
+    print("error over bar:")
+    table = Table(":4", "number:18", "within 3:8.1%", "of:4d", "50 %:6.2f", "90 %:6.2f",
+                  "95 %:6.2f", "99 %:6.2f")  # fmt: skip
     for name, offs in found.items():
-        inside = 100 * np.mean(np.array(offs) <= 3)
-        quantiles = np.round(np.quantile(offs, [0.5, 0.9, 0.95, 0.99]), 2)
-        verdict = "ok  " if inside >= 95 else "MISS"
-        print(f"{verdict} {name:<18} {inside:6.1f} % of {len(offs)}  {quantiles}")
+        inside = np.mean(np.array(offs) <= 3)
+        quantiles = np.quantile(offs, [0.5, 0.9, 0.95, 0.99])
+        table.add("ok" if inside >= 0.95 else "MISS", name, inside, len(offs), *quantiles)
 
 
 if __name__ == "__main__":
-    n_settings, seed, *file = sys.argv[1:] + ["200", "0"][len(sys.argv) - 1 :]
-    main(int(n_settings), int(seed), *file)
+    run(main)

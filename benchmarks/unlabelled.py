@@ -1,7 +1,7 @@
 """Unlabelled sequences: how near the best possible learner, and never worse than without them.
 
-``python -m benchmarks.robustness unlabelled [PROBLEMS] [SEED]``. Random problems of our model with
-20 to 60 labelled and 300 to 400 unlabelled sequences, six draws each. The error of
+``python -m benchmarks.unlabelled [PROBLEMS] [SEED]``. Random problems of our model with 20 to 60
+labelled and 300 to 400 unlabelled sequences, six draws each. The error of
 ``BayesAttentionClassifier`` is compared with ``theory.optimal`` and with its own error without the
 unlabelled ones.
 """
@@ -11,20 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken import BayesAttentionClassifier, SparseTokenProblem
+from benchmarks.peers import OURS
+from benchmarks.report import Table, mean_and_error, run
+from sparsetoken import SparseTokenProblem
 from sparsetoken.theory import optimal
 
 DRAWS, N_NEW = 6, 4000
 FACTOR = 1.3
-
-
-def random_problem(rng: np.random.Generator) -> tuple[SparseTokenProblem, int, int, int]:
-    """Return a problem, its dimension, and the numbers of labelled and unlabelled sequences."""
-    n_tokens, n_signal = int(rng.integers(5, 31)), int(rng.choice([1, 1, 1, 2]))
-    signal = float(rng.uniform(4.5, 6.5)) / math.sqrt(n_signal)
-    problem = SparseTokenProblem(n_tokens, n_signal, signal, float(rng.uniform(0.2, 0.6)))
-    sizes = rng.integers(20, 61), rng.integers(300, 401)
-    return problem, int(rng.integers(30, 101)), int(sizes[0]), int(sizes[1])
 
 
 def errors(
@@ -39,33 +32,32 @@ def errors(
         X, y = problem.sample(labelled + unlabelled, dim, **draw)
     new, y_new = problem.sample(N_NEW, dim, **draw)
     half = np.where(np.arange(len(y)) < labelled, y, -1)
-    helped = BayesAttentionClassifier(random_state=0).fit(X, half)
-    alone = BayesAttentionClassifier(random_state=0).fit(X[:labelled], y[:labelled])
+    helped = OURS["bayes"]().fit(X, half)
+    alone = OURS["bayes"]().fit(X[:labelled], y[:labelled])
     return 1.0 - helped.score(new, y_new), 1.0 - alone.score(new, y_new)
 
 
-def main(n_problems: int = 10, seed: int = 0) -> None:
-    """Print errors, the optimum and their ratio for random problems."""
-    rng = np.random.default_rng(seed)
-    over, worse = 0, 0
-    print(f"{'labelled':>8} {'unlabelled':>10} {'without':>8} {'with':>15} {'optimum':>8} ratio")
-    for index in range(n_problems):
-        problem, dim, labelled, unlabelled = random_problem(rng)
+def main(problems: int = 10, seed: int = 0) -> None:
+    rng, over, worse = np.random.default_rng(seed), 0, 0
+    table = Table("labelled:8d", "unlabelled:10d", "without:8.4f", "with:15s", "optimum:8.4f",
+                  "ratio:5.2f", "dim:4d", "problem:60")  # fmt: skip
+    for index in range(problems):
+        n_tokens, n_signal = int(rng.integers(5, 31)), int(rng.choice([1, 1, 1, 2]))
+        signal = float(rng.uniform(4.5, 6.5)) / math.sqrt(n_signal)
+        problem = SparseTokenProblem(n_tokens, n_signal, signal, float(rng.uniform(0.2, 0.6)))
+        labelled, unlabelled = int(rng.integers(20, 61)), int(rng.integers(300, 401))
+        dim = int(rng.integers(30, 101))
         best = optimal(problem, alpha=labelled / dim, unlabelled=unlabelled / dim).test_error
-        each = np.array(
-            [errors(problem, dim, labelled, unlabelled, seed + 1000 * index + k)
-             for k in range(DRAWS)]
-        )  # fmt: skip
-        helped, alone = each.mean(axis=0)
-        bar = each[:, 0].std(ddof=1) / math.sqrt(DRAWS)
-        gain = each[:, 1] - each[:, 0]
+        seeds = [seed + 1000 * index + k for k in range(DRAWS)]
+        each = np.array([errors(problem, dim, labelled, unlabelled, one) for one in seeds])
+        (helped, bar), gain = mean_and_error(each[:, 0]), mean_and_error(each[:, 1] - each[:, 0])
         over += helped > FACTOR * best + 3.0 * bar
-        worse += gain.mean() < -3.0 * gain.std(ddof=1) / math.sqrt(DRAWS)
-        print(f"{labelled:>8} {unlabelled:>10} {alone:8.4f} {helped:7.4f} ± {bar:.4f} {best:8.4f} "
-              f"{helped / best:5.2f}  {problem}, {dim} dimensions", flush=True)  # fmt: skip
-    print(f"{over} of {n_problems} beyond {FACTOR} times the optimum plus three standard errors; "
+        worse += gain[0] < -3.0 * gain[1]
+        cells = f"{helped:7.4f} ± {bar:.4f}", best, helped / best, dim, problem
+        table.add(labelled, unlabelled, each[:, 1].mean(), *cells)
+    print(f"{over} of {problems} beyond {FACTOR} times the optimum plus three standard errors; "
           f"{worse} worse than without")  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,10 +1,11 @@
-"""Probes in torch, as people train them beside a language model, tuned on a hold-out.
+"""Peers in torch, each with ``fit`` and ``decision_function``, the log-odds.
 
-All read the hidden states of a text's tokens. ``attention``: each head averages its values by
-softmax weights, and the heads add up. ``largest``: the largest value of any token. ``multimax``:
-each head's largest value, added up. ``rolling``: the largest attention average of any window.
-The last two are linear versions of what Kramár et al. 2026 (arXiv 2601.11516) call MultiMax and
-max of rolling means attention.
+For bags: ``AttentionProbe``, and ``EmbeddedABMIL``, which needs torchmil. For the hidden states of
+texts: ``TorchProbe``, as people train probes beside a language model, tuned on a hold-out.
+``attention``: each head averages its values by softmax weights, and the heads add up. ``largest``:
+the largest value of any token. ``multimax``: each head's largest value, added up. ``rolling``: the
+largest attention average of any window. The last two are linear versions of what Kramár et al. 2026
+(arXiv 2601.11516) call MultiMax and max of rolling means attention.
 """
 
 from dataclasses import dataclass
@@ -12,11 +13,92 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from sparsetoken import Sequences
 
 DECAYS, RATES = (1e-3, 1e-1), (3e-3, 1e-2)
 STEPS, CHECKED, BATCH, WINDOW = 500, 20, 64, 10
+
+
+class AttentionProbe(BaseEstimator):  # type: ignore[misc]
+    """An attention probe: one query and one readout from zero, L-BFGS, weight decay."""
+
+    def fit(self, X: Sequences, y: Any) -> "AttentionProbe":
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        self.scaler_ = StandardScaler().fit(X.tokens)
+        tokens, targets = self._tensors(X), torch.tensor(y, dtype=torch.float32)
+        self.parameters_ = [torch.zeros(X.dim, 2, requires_grad=True)]
+        self.parameters_.append(torch.zeros(1, requires_grad=True))
+        optimiser = torch.optim.LBFGS(self.parameters_, max_iter=200, line_search_fn="strong_wolfe")
+        loss = torch.nn.BCEWithLogitsLoss()
+
+        def closure() -> Any:
+            optimiser.zero_grad()
+            decay = 0.005 * (self.parameters_[0] ** 2).sum()
+            value = loss(self._scores(*tokens), targets) + decay
+            value.backward()
+            return value
+
+        optimiser.step(closure)
+        return self
+
+    def decision_function(self, X: Sequences) -> Any:
+        with torch.no_grad():
+            return self._scores(*self._tensors(X)).numpy().astype(float)
+
+    def _tensors(self, X: Sequences) -> tuple[Any, Any, int]:
+        """Return tokens, the bag of each, and the number of bags."""
+        tokens = torch.from_numpy(self.scaler_.transform(X.tokens).astype(np.float32))
+        return tokens, torch.from_numpy(np.repeat(np.arange(len(X)), X.lengths)), len(X)
+
+    def _scores(self, tokens: Any, bag: Any, n_bags: int) -> Any:
+        weights, bias = self.parameters_
+        attention, values = (tokens @ weights).T
+        top = torch.zeros(n_bags).scatter_reduce(0, bag, attention, "amax", include_self=False)
+        exponential = torch.exp(attention - top[bag].detach())
+        total = torch.zeros(n_bags).index_add(0, bag, exponential)
+        return torch.zeros(n_bags).index_add(0, bag, exponential * values) / total + bias
+
+
+class EmbeddedABMIL(BaseEstimator):  # type: ignore[misc]
+    """torchmil's attention-based MIL with a 64-unit embedding of the tokens; Adam."""
+
+    def fit(self, X: Sequences, y: Any) -> "EmbeddedABMIL":
+        """Train for 50 epochs in batches of 16 bags."""
+        from torchmil.models import ABMIL
+
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        self.scaler_ = StandardScaler().fit(X.tokens)
+        embedding = torch.nn.Sequential(torch.nn.Linear(X.dim, 64), torch.nn.ReLU())
+        self.model_ = ABMIL(in_shape=(X.dim,), feat_ext=embedding)
+        optimiser = torch.optim.Adam(self.model_.parameters(), lr=1e-3, weight_decay=1e-3)
+        loss, targets = torch.nn.BCEWithLogitsLoss(), torch.tensor(y, dtype=torch.float32)
+        rng = np.random.default_rng(0)
+        self.model_.train()
+        for _ in range(50):
+            for rows in np.array_split(rng.permutation(len(y)), max(1, len(y) // 16)):
+                bags, mask = self._padded(X[np.sort(rows)])
+                optimiser.zero_grad()
+                loss(self.model_(bags, mask).reshape(-1), targets[np.sort(rows)]).backward()
+                optimiser.step()
+        return self
+
+    def decision_function(self, X: Sequences) -> Any:
+        self.model_.eval()
+        with torch.no_grad():
+            return self.model_(*self._padded(X)).reshape(-1).numpy().astype(float)
+
+    def _padded(self, X: Sequences) -> tuple[Any, Any]:
+        bags = np.zeros((len(X), X.lengths.max(), X.dim), dtype=np.float32)
+        mask = np.arange(X.lengths.max()) < X.lengths[:, np.newaxis]
+        bags[mask] = self.scaler_.transform(X.tokens)
+        return torch.from_numpy(bags), torch.from_numpy(mask)
 
 
 class Probe(torch.nn.Module):  # type: ignore[misc]
@@ -78,7 +160,6 @@ class TorchProbe:
         return self
 
     def decision_function(self, X: list[Any]) -> Any:
-        """Return the scores of texts."""
         return self._apply(self._scaled(X))[0]
 
     def strongest(self, X: list[Any]) -> list[int]:

@@ -74,11 +74,10 @@ def _verdict(folder: Path, by: str | None) -> str:
     return "right" if data.labelled.all() else "some without a label"
 
 
-def main(n_tables: int = 300, seed: int = 0) -> None:
-    """Judge so many tables."""
+def main(tables: int = 300, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
     counts: dict[str, Counter[str]] = {"found": Counter(), "named": Counter()}
-    for _ in range(n_tables):
+    for _ in range(tables):
         with tempfile.TemporaryDirectory() as folder:
             for how, verdict in judge(Path(folder), rng).items():
                 counts[how][verdict] += 1

@@ -95,32 +95,30 @@ VERDICTS = (
 )
 
 
-def main(n_files: int = 300, seed: int = 0) -> None:
-    """Read so many mutants of every format."""
+def read_in_a_process(name: str, n_files: int, seed: int) -> list[tuple[str, str]]:
+    with Pool(1) as child:
+        try:
+            return child.apply_async(read_mutants, (name, n_files, seed)).get(SECONDS)
+        except TimeoutError:  # the process has ended, or reads for ever
+            return [("crash, hang", f"seed {seed}")]
+
+
+def main(files: int = 300, seed: int = 0) -> None:
     table = Table("format:14", "checksums:9", *(f"{verdict}:5d" for verdict in VERDICTS))
     wrong = 0
     for name in FORMATS:
-        if NEEDS.get(Path(name).suffix) and not importlib.util.find_spec(NEEDS[Path(name).suffix]):
+        library = NEEDS.get(Path(name).suffix)
+        if library and not importlib.util.find_spec(library):
             continue
-        counts: Counter[str] = Counter()
-        messages: dict[str, str] = {}
-        for chunk in range(n_files // CHUNK):
-            with Pool(1) as child:
-                task = child.apply_async(read_mutants, (name, CHUNK, seed * 10_000 + chunk))
-                try:
-                    results = task.get(SECONDS)
-                except TimeoutError:  # the process has ended, or reads for ever
-                    results = [("crash, hang", f"seed {seed * 10_000 + chunk}")]
-            counts.update(verdict for verdict, _ in results)
-            messages.update(result for result in results if result[1])
-        checked = name in CHECKED
-        wrong += (
-            counts["bare error"]
-            + counts["crash, hang"]
-            + checked * (counts["other data"] + counts["tokens lost"])
-        )
+        results = []
+        for chunk in range(-(-files // CHUNK)):
+            count = min(CHUNK, files - chunk * CHUNK)
+            results += read_in_a_process(name, count, seed * 10_000 + chunk)
+        counts, checked = Counter(verdict for verdict, _ in results), name in CHECKED
+        bad = ["bare error", "crash, hang", *(["other data", "tokens lost"] if checked else [])]
+        wrong += sum(counts[verdict] for verdict in bad)
         table.add(name, "yes" if checked else "no", *(counts[verdict] for verdict in VERDICTS))
-        for verdict in ("no name", "bare error", "crash, hang"):
-            if counts[verdict]:
-                print(f"    {verdict}: {messages[verdict]}", flush=True)
+        for verdict, words in dict(results).items():
+            if verdict in ("no name", "bare error", "crash, hang"):
+                print(f"    {verdict}: {words}", flush=True)
     print(f"{wrong} files gave another error, a crash, no end, or other data in spite of checksums")

@@ -1,11 +1,18 @@
-"""What else people use on bags, with scikit-learn: each has ``fit`` and ``decision_function``."""
+"""All classifiers by name: ours, and what else people use on bags.
 
+Each has ``fit`` and ``decision_function``. Those in torch stand in ``torch_peers``.
+"""
+
+import importlib
+import importlib.util
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
@@ -13,16 +20,27 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from sparsetoken import Sequences
+import sparsetoken as st
 from sparsetoken.losses import Logistic
 
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Makers = dict[str, Callable[[], Any]]
 
 
-def bag_means(values: Floats, X: Sequences) -> Floats:
-    """Return the mean over each bag's tokens of what belongs to a token."""
-    return np.add.reduceat(values, X.offsets[:-1]) / X.lengths[:, np.newaxis]
+def torch_peer(name: str, *arguments: Any) -> Any:
+    """Return a peer of ``torch_peers``, which is imported only now."""
+    return getattr(importlib.import_module("benchmarks.torch_peers"), name)(*arguments)
+
+
+def installed(names: list[str]) -> list[str]:
+    """Return the names of those peers whose libraries are here, and name the others."""
+    for words, library in (("probe", "torch"), ("abmil", "torchmil")):
+        missing = [name for name in names if words in name.lower()]
+        if missing and importlib.util.find_spec(library) is None:
+            print(f"{', '.join(missing)}: skipped, {library} is not installed")
+            names = [name for name in names if name not in missing]
+    return names
 
 
 class Embedded(BaseEstimator):  # type: ignore[misc]
@@ -31,46 +49,43 @@ class Embedded(BaseEstimator):  # type: ignore[misc]
     def __init__(self, model: Any = None) -> None:
         self.model = model
 
-    def fit(self, X: Sequences, y: Labels) -> "Embedded":
+    def fit(self, X: st.Sequences, y: Labels) -> "Embedded":
         """Fit the classifier; by default logistic regression with its ridge by inner folds."""
-        scores = {"Cs": 10, "cv": 5, "max_iter": 5000, "scoring": "roc_auc"}
-        extra = {"l1_ratios": (0.0,), "use_legacy_attributes": False}
-        ridge = make_pipeline(StandardScaler(), LogisticRegressionCV(**scores, **extra))
+        ridge = make_pipeline(StandardScaler(), logistic_by_folds("roc_auc"))
         self.model_ = ridge if self.model is None else self.model
         self.model_.fit(self.embed(X), y)
         return self
 
-    def decision_function(self, X: Sequences) -> Floats:
+    def decision_function(self, X: st.Sequences) -> Floats:
         """Return the classifier's score, or the probability of a positive bag less one half."""
         rows = self.embed(X)
         if hasattr(self.model_, "decision_function"):
             return self.model_.decision_function(rows)
         return self.model_.predict_proba(rows)[:, 1] - 0.5
 
-    def embed(self, X: Sequences) -> Floats:
-        """Return the mean token."""
-        return bag_means(X.tokens, X)
+    def embed(self, X: st.Sequences) -> Floats:
+        return _bag_means(X.tokens, X)
 
 
 class Statistics(Embedded):
     """Mean, max, min and standard deviation of a bag's tokens."""
 
-    def embed(self, X: Sequences) -> Floats:
-        """Return the statistics side by side."""
+    def embed(self, X: st.Sequences) -> Floats:
         tokens, starts = X.tokens.astype(float), X.offsets[:-1]
-        mean = bag_means(tokens, X)
-        spread = np.sqrt(bag_means((tokens - np.repeat(mean, X.lengths, axis=0)) ** 2, X))
+        mean = _bag_means(tokens, X)
+        spread = np.sqrt(_bag_means((tokens - np.repeat(mean, X.lengths, axis=0)) ** 2, X))
         ends = np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts)
         return np.concatenate([mean, *ends, spread], axis=1)
 
 
-class Quantiles(Embedded):
-    """Quantiles of a bag's tokens, feature by feature."""
+def logistic_by_folds(scoring: str, **options: Any) -> Any:
+    """Return a logistic regression whose ridge is chosen by inner folds."""
+    how: dict[str, Any] = {"cv": 5, "max_iter": 5000, "l1_ratios": (0.0,)}
+    return LogisticRegressionCV(scoring=scoring, use_legacy_attributes=False, **how, **options)
 
-    def embed(self, X: Sequences) -> Floats:
-        """Return seven quantiles from the smallest to the largest."""
-        levels = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-        return np.stack([np.quantile(bag, levels, axis=0).ravel() for bag in X])
+
+def _bag_means(values: Floats, X: st.Sequences) -> Floats:
+    return np.add.reduceat(values, X.offsets[:-1]) / X.lengths[:, np.newaxis]
 
 
 class MaxProbe(BaseEstimator):  # type: ignore[misc]
@@ -84,8 +99,7 @@ class MaxProbe(BaseEstimator):  # type: ignore[misc]
     def __init__(self, heads: int = 4, window: int = 1) -> None:
         self.heads, self.window = heads, window
 
-    def fit(self, X: Sequences, y: Labels) -> "MaxProbe":
-        """Choose the ridge, and fit."""
+    def fit(self, X: st.Sequences, y: Labels) -> "MaxProbe":
         self.scaler_ = StandardScaler().fit(X.tokens.astype(float))
         tokens, starts = self._tokens(X)
         bag = np.repeat(np.arange(len(X)), np.diff(starts))
@@ -101,11 +115,10 @@ class MaxProbe(BaseEstimator):  # type: ignore[misc]
         self.probe_ = _fit_max(tokens, starts, y, ridge, self.heads)
         return self
 
-    def decision_function(self, X: Sequences) -> Floats:
-        """Return the log-odds."""
+    def decision_function(self, X: st.Sequences) -> Floats:
         return self.probe_.scores(*self._tokens(X))
 
-    def _tokens(self, X: Sequences) -> tuple[Floats, Labels]:
+    def _tokens(self, X: st.Sequences) -> tuple[Floats, Labels]:
         """Return scaled tokens, or their rolling means, and where each bag begins."""
         tokens = self.scaler_.transform(X.tokens)
         if self.window == 1:
@@ -154,7 +167,7 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
     def __init__(self, kernel: str = "rbf", C: float = 1.0) -> None:
         self.kernel, self.C = kernel, C
 
-    def fit(self, X: Sequences, y: Labels) -> "InstanceMachine":
+    def fit(self, X: st.Sequences, y: Labels) -> "InstanceMachine":
         """Alternate between choosing instances and fitting, at most ten times."""
         self.scaler_ = StandardScaler().fit(X.tokens)
         tokens = self.scaler_.transform(X.tokens)
@@ -176,7 +189,32 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
             before, chosen = picked, tokens[picked]
         return self
 
-    def decision_function(self, X: Sequences) -> Floats:
+    def decision_function(self, X: st.Sequences) -> Floats:
         """Return the largest score of a bag's instances."""
         scores = self.model_.decision_function(self.scaler_.transform(X.tokens))
         return np.maximum.reduceat(scores, X.offsets[:-1])
+
+
+OURS: Makers = {
+    "sparsetoken": lambda: st.SparseTokenClassifier(random_state=0),
+    "monotone": lambda: st.SparseTokenClassifier(monotone=True, random_state=0),
+    "attention": lambda: st.AttentionClassifier(random_state=0),
+    "bayes": lambda: st.BayesAttentionClassifier(random_state=0),
+}
+QUICK: Makers = {
+    "attention": OURS["attention"],
+    "bayes": OURS["bayes"],
+    "sparsetoken": lambda: st.SparseTokenClassifier(n_trees=100, random_state=0),
+}
+MODELS: Makers = {
+    **OURS,
+    "pooled": st.PooledClassifier,
+    "mean": Embedded,
+    "extra": lambda: Statistics(ExtraTreesClassifier(500, random_state=0)),
+    "forest": lambda: Statistics(RandomForestClassifier(500, random_state=0)),
+    "misvm": InstanceMachine,
+    "multimax": MaxProbe,
+    "rolling": lambda: MaxProbe(heads=1, window=10),
+    "probe": lambda: torch_peer("AttentionProbe"),
+    "abmil": lambda: torch_peer("EmbeddedABMIL"),
+}
