@@ -7,8 +7,7 @@ from sparsetoken.performance import Performance
 from sparsetoken.theory.learning.optimal import Optimal, optimal
 from sparsetoken.theory.learning.thresholds import LearningThresholds, learning_thresholds
 from sparsetoken.theory.open.joint import JointRisk, joint_risk
-from sparsetoken.theory.open.record import Training
-from sparsetoken.theory.open.training import training
+from sparsetoken.theory.open.training import Training, training
 from sparsetoken.theory.oracle import oracle_error, required_signal
 from sparsetoken.theory.readout.risk import risk, two_step_risk
 from sparsetoken.theory.readout.trained import Risk

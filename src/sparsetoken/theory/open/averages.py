@@ -11,7 +11,7 @@ h_q needs points.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -23,7 +23,6 @@ from sparsetoken.problem import Group
 from sparsetoken.theory.envelope_averages import envelope_moments
 
 _RESOLUTION = 12.0  # of the table of averages for a loss without a kernel (envelope_averages.py)
-SUMS = 10  # numbers per sample that influence_sums gives: all of Averages but the error
 
 
 class Averages(NamedTuple):
@@ -44,7 +43,7 @@ class Averages(NamedTuple):
 
     @classmethod
     def from_sums(cls, sums: Floats) -> "Averages":
-        """Make them from the numbers in the order of :func:`influence_sums`, the error last."""
+        """Make them from numbers in the order of :func:`influence_sums`, then loss and error."""
         response = np.array([[sums[2], sums[3]], [sums[3], sums[4]]])
         energy = np.array([[sums[5], sums[6]], [sums[6], sums[7]]])
         return cls(sums[:2], response, energy, float(sums[8]), float(sums[9]), float(sums[10]))
@@ -69,10 +68,10 @@ def signal_tokens(group: Group) -> int:
 def gaussian_averages(
     group: Group, law: Projections, noise: Floats, beta: float, loss: Loss, outcome: bool = True
 ) -> Floats:
-    """Return the averages of a group whose h is Gaussian, in the order of :func:`influence_sums`.
+    """Return the averages of a group whose h is Gaussian, as :meth:`Averages.from_sums` takes them.
 
-    ``noise`` has the standard normals of h_q, one row per point; the error comes last. Without
-    ``outcome``, loss and error are left out, as zeros.
+    ``noise`` has the standard normals of h_q, one row per point. Without ``outcome``, loss and
+    error are left out, as zeros.
     """
     n_signal = signal_tokens(group)
     q_norm = math.sqrt(max(law.covariance[0, 0], 0.0))
@@ -124,10 +123,7 @@ def _error(margin: Floats, deviation: Floats) -> Floats:
         return ndtr(-np.where(margin == 0.0, 0.0, margin / deviation))
 
 
-_OPTIONS: Any = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
-
-
-@njit(**_OPTIONS)
+@njit(error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 def _token_sums(weights, noise, n_signal, shift, along, out):  # type: ignore[no-untyped-def]
     """Fill ``out`` with sums over the tokens of each point; u is the mean of δ given h_q.
 
@@ -164,29 +160,31 @@ def _token_sums(weights, noise, n_signal, shift, along, out):  # type: ignore[no
         out[:, n] = (mean, math.sqrt(s2), s3, s4, t1, t2, t3, v0, v1, v2)
 
 
-@njit(**_OPTIONS)
-def influence_sums(weights, delta, slope, curvature, beta, n_signal, signal, out):  # type: ignore[no-untyped-def]
-    """Fill ``out``, shape (10, samples), with what each sample adds to the averages.
+def influence_sums(
+    weights: Floats, delta: Floats, slopes: tuple[Floats, Floats], beta: float, group: Group
+) -> Floats:
+    """Return what each sample adds to the averages but for loss and error, shape (9, samples).
 
-    The order is pull (2), response (qq, qw, ww), energy (qq, qw, ww), slope; the loss is left to
-    the caller.
+    The order is pull (2), response (qq, qw, ww), energy (qq, qw, ww), slope. ``slopes`` are ℓ′ and
+    ℓ″; the tokens with the signal come first.
     """
-    n_tokens = weights.shape[1]
-    for n in range(weights.shape[0]):
-        s2 = t1 = t2 = v0 = v1 = 0.0
-        for j in range(n_tokens):
-            x = weights[n, j]
-            y = x * delta[n, j]
-            s2 += x * x
-            t1 += x * y
-            t2 += y * y
-            if j < n_signal:
-                v0 += x
-                v1 += y
-        a, k = slope[n], curvature[n]
-        out[0, n], out[1, n] = signal * beta * a * v1, signal * a * v0
-        out[2, n] = beta * beta * (k * t2 - 2.0 * a * t1)
-        out[3, n] = beta * (k * t1 + a * (1.0 - s2))
-        out[4, n] = k * s2
-        out[5, n], out[6, n], out[7, n] = beta * beta * a * a * t2, beta * a * a * t1, a * a * s2
-        out[8, n] = a
+    leaning, n_signal = weights * delta, signal_tokens(group)
+    s2, t1, t2 = (
+        np.einsum("nl,nl->n", x, y)
+        for x, y in ((weights, weights), (weights, leaning), (leaning, leaning))
+    )
+    v0, v1 = (x[:, :n_signal].sum(axis=1) for x in (weights, leaning))
+    a, k = slopes
+    return np.stack(
+        [
+            group.kind.signal * beta * a * v1,
+            group.kind.signal * a * v0,
+            beta**2 * (k * t2 - 2.0 * a * t1),
+            beta * (k * t1 + a * (1.0 - s2)),
+            k * s2,
+            beta**2 * a**2 * t2,
+            beta * a**2 * t1,
+            a**2 * s2,
+            a,
+        ]
+    )

@@ -15,7 +15,7 @@ from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Group, Problem, SparseTokenProblem, check_problem
 from sparsetoken.theory.features import DEFAULT_POINTS, sobol_normals
 from sparsetoken.theory.open.averages import signal_tokens
-from sparsetoken.theory.open.fresh import NewSamples, Parameters, observe
+from sparsetoken.theory.open.fresh import NewSamples, Parameters
 from sparsetoken.theory.open.joint_prox import Objective, minimize, responses
 from sparsetoken.theory.open.training import check_smooth
 
@@ -133,8 +133,8 @@ def joint_risk(
         cohorts = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
         solution = _solve(cohorts, alpha, ridges, beta, smooth, start)
         start = solution.order
-        points = NewSamples.draw(problem, beta, smooth, 8 * n_points, scrambling)
-        runs.append(solution.numbers(observe(points, solution.order.parameters).error))
+        points = NewSamples(problem, beta, smooth, 8 * n_points, scrambling)
+        runs.append(solution.numbers(points.average(solution.order.parameters).error))
         if not solution.converged:
             break
     errors = standard_error(runs) if len(runs) > 1 else np.full(len(runs[0]), math.inf)
