@@ -70,6 +70,6 @@ def test_derivative_of_the_influence():
 
     _, weights, score = influence(h)
     slopes = -expit(-score[:, 0]), (expit(score) * expit(-score))[:, 0]
-    moved = _derive(beta, weights, h[1] - score, *slopes, change[:, np.newaxis])
+    moved = _derive(beta, [weights, h[1] - score, *slopes], change[:, np.newaxis])
     up, down = (influence(h + sign * step * change)[0] for sign in (1.0, -1.0))
     assert moved[:, 0] == pytest.approx((up - down) / (2 * step), abs=1e-8)

@@ -21,7 +21,6 @@ import math
 import numpy as np
 
 from sparsetoken._types import Floats
-from sparsetoken.losses import Loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.problem import Group, SparseTokenProblem
 from sparsetoken.theory.features import sobol_normals
@@ -52,7 +51,8 @@ def run_reused(points: NewSamples, schedule: Schedule, batch: int) -> list[Float
         if at.too_large(schedule.beta):
             break
         last = t == schedule.steps
-        total = sum(one.group.probability * one.observe(history, at, t, last) for one in particles)
+        each = [one.group.probability * one.observe(history, at, t, last) for one in particles]
+        total = np.sum(each, axis=0)
         averages = Averages.from_sums(np.append(total[:_SUMS], 0.0))
         if t > 0:
             rows.append(row_of(at, averages.loss, points.average(at).error))
@@ -154,10 +154,10 @@ class _Particles:
         change /= history.schedule.alpha
         # Each token times its random sign estimates the trace over tokens of what comes by memory;
         # the other part is known exactly.
-        moved = _derive(self.beta, *sample, change)
+        moved = _derive(self.beta, sample, change)
         response = -np.einsum("nl,kinl->ik", self.signs, moved) / len(self.signs)
         change -= propagator[:, :, np.newaxis, np.newaxis] * self.signs
-        self.tangents[now, before] = _derive(self.beta, *sample, change)
+        self.tangents[now, before] = _derive(self.beta, sample, change)
         return np.concatenate([_adjusted(values, controls, exact), response.ravel()])
 
     def remember(self, history: _History, t: int) -> None:
@@ -209,10 +209,9 @@ class _Particles:
         return self._sums(close, offset)[0], exact[:_SUMS]
 
 
-def _derive(
-    beta: float, weights: Floats, delta: Floats, slope: Floats, curvature: Floats, change: Floats
-) -> Floats:
+def _derive(beta: float, sample: list[Floats], change: Floats) -> Floats:
     """Return the derivatives of A along changes of h, both of shape (2, changes, n, tokens)."""
+    weights, delta, slope, curvature = sample
     slope, curvature = slope[:, np.newaxis], curvature[:, np.newaxis]
     mean = np.einsum("nl,inl->in", weights, change[0])[..., np.newaxis]
     turned = beta * weights * (change[0] - mean)  # the derivative of the weights

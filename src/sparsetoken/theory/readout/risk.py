@@ -204,7 +204,7 @@ def solve_along(
     results: list[Risk] = []
     for model, samples in places:
         alpha = check_within("alpha", samples, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
-        law = model.law(problem)
+        law = model.law(problem, problem)
         if best:
             before = results[-1] if results else None
             fixed, start = _best_ridge(problem, model, law, alpha, loss, before)
@@ -246,7 +246,7 @@ def _best_ridge(
         )
         saddle = solve(objective, first if near is None else tried[near], 1e-6)
         tried[decade] = saddle.readout
-        if not saddle.converged or any_bias(saddle, loss):
+        if not saddle.converged or any_bias(saddle):
             return 1.0  # worse than any
         return float(Performance(coarse, saddle.readout, loss).test_error)
 

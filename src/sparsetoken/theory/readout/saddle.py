@@ -42,17 +42,20 @@ class ReadoutObjective(NamedTuple):
 class Derivatives(NamedTuple):
     """One pass over the points: the function and its derivatives at a readout."""
 
+    objective: ReadoutObjective
+    readout: Readout
+    moments: Moments
     value: float
     gradient: Floats
     hessian: Floats
-    chi_gradient: float
-    chi_hessian: float
-    cross: Floats
-    excess: float
-    """log of E[(r−p)²/c²] over τ²/α, zero when χ is right."""
-    excess_slope: float
     metric: Floats
     """E[∂r ∂rᵀ]: how the scores change with x."""
+    cross: Floats
+    chi_gradient: float = 0.0
+    chi_hessian: float = -1.0
+    excess: float = 0.0
+    """log of E[(r−p)²/c²] over τ²/α, zero when χ is right."""
+    excess_slope: float = 1.0
 
     @property
     def system(self) -> tuple[Floats, Floats]:
@@ -64,11 +67,21 @@ class Derivatives(NamedTuple):
         matrix[4, :4] = matrix[:4, 4] = self.cross
         return matrix, np.append(self.gradient, self.chi_gradient)
 
+    @property
+    def gradient_size(self) -> Floats:
+        """Typical size of the terms that each entry of the gradient averages."""
+        slope = math.sqrt(float(np.mean(self.moments.hh)))
+        noise = float(np.mean(self.objective.points.scale**2))  # collected off the query
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.metric), noise)) * slope + 1e-300)
 
-def evaluate(objective: ReadoutObjective, readout: Readout) -> tuple[Derivatives, Moments]:
-    """Make one pass; also return the averages over G it was made from."""
-    moments = score_moments(objective, readout)
-    return assemble(objective, readout, moments), moments
+    def score_size(self, x: Floats) -> float:
+        """Root mean square of the scores of a readout or of a change of it."""
+        return math.sqrt(max(float(x @ self.metric @ x), 0.0))
+
+
+def evaluate(objective: ReadoutObjective, readout: Readout) -> Derivatives:
+    """Make one pass."""
+    return assemble(objective, readout, score_moments(objective, readout))
 
 
 def score_moments(objective: ReadoutObjective, readout: Readout) -> Moments:
@@ -93,22 +106,20 @@ def assemble(objective: ReadoutObjective, readout: Readout, m: Moments) -> Deriv
     """Sum up the averages of the points."""
     points, alpha, reg = objective.points, objective.alpha, objective.reg
     finite = math.isfinite(alpha)
-    norm = readout.norm_rest if finite else readout.along_rest
-    chi = math.exp(readout.log_chi) if finite else 0.0
-
     # ρ depends on w₂ and τ; at α = ∞ it is w₂ itself, with its sign.
+    norm = readout.norm_rest
     slopes = (readout.along_rest / norm, readout.spread / norm) if finite else (1.0, 0.0)
     (value, used, saved, pull), gradient, cross, hessian, metric = _sums(points, m, slopes)
     for i in (0, 1, 3):
         value += 0.5 * reg * readout[i] ** 2
         gradient[i] += reg * readout[i]
         hessian[i, i] += reg
+    here = objective, readout, m
     if not finite:
-        zero = np.zeros(3)
-        return Derivatives(
-            value, gradient[:3], hessian[:3, :3], 0.0, -1.0, zero, 0.0, 1.0, metric[:3, :3]
-        )
+        matrices = hessian[:3, :3], metric[:3, :3]
+        return Derivatives(*here, value, gradient[:3], *matrices, np.zeros(3))
 
+    chi = math.exp(readout.log_chi)
     bend = pull / norm  # ρ is curved in (w₂, τ)
     hessian[1, 1] += bend * slopes[1] ** 2
     hessian[1, 3] -= bend * slopes[0] * slopes[1]
@@ -121,15 +132,16 @@ def assemble(objective: ReadoutObjective, readout: Readout, m: Moments) -> Deriv
     cross *= -chi
     cross[3] += tension * readout.spread
     return Derivatives(
+        *here,
         value=value - 0.5 * spent,
         gradient=gradient,
         hessian=hessian,
+        metric=metric,
+        cross=cross,
         chi_gradient=0.5 * (spent - used),
         chi_hessian=-0.5 * (spent + used) + saved,
-        cross=cross,
         excess=math.log(used) - math.log(max(spent, 1e-300)),
         excess_slope=max(2.0 * (1.0 - saved / used), 1e-3),
-        metric=metric,
     )
 
 
@@ -204,28 +216,20 @@ def _products(without_noise, with_noise, slopes):  # type: ignore[no-untyped-def
     )
 
 
-def gradient_size(objective: ReadoutObjective, done: Derivatives, moments: Moments) -> Floats:
-    """Return the typical size of the terms that each entry of the gradient averages."""
-    slope = math.sqrt(float(np.mean(moments.hh)))
-    noise = float(np.mean(objective.points.scale**2))  # what a readout collects off the query
-    return np.asarray(np.sqrt(np.maximum(np.diag(done.metric), noise)) * slope + 1e-300)
-
-
 @np.errstate(all="ignore")
-def is_stationary(
-    law: FeatureLaw, objective: ReadoutObjective, readout: Readout, moments: Moments
-) -> bool:
+def is_stationary(law: FeatureLaw, done: Derivatives, readout: Readout) -> bool:
     """Whether a solution holds without grids: a second look before it is called converged.
 
-    ``moments`` has the solver's averages over G of all points. The first batch is averaged again,
+    The last pass has the solver's averages over G of all points. The first batch is averaged again,
     exactly; the difference corrects the totals.
     """
+    objective, moments = done.objective, done.moments
     some = objective._replace(points=law.batch(0).points, resolution=math.inf)
     exact = score_moments(some, readout)
     gridded = Moments(*(moment[law.rows(0)] for moment in moments))
     right, solved = (assemble(some, readout, each) for each in (exact, gridded))
     done = assemble(objective, readout, moments)
-    sizes = gradient_size(objective, done, moments)
+    sizes = done.gradient_size
     if math.isfinite(objective.alpha):  # the ridge is balanced by much less than single samples
         sizes[3] = readout.spread / (objective.alpha * math.exp(readout.log_chi))
     off = np.abs(done.gradient + right.gradient - solved.gradient) / sizes
