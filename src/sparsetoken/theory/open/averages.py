@@ -66,12 +66,11 @@ def signal_tokens(group: Group) -> int:
 
 
 def gaussian_averages(
-    group: Group, law: Projections, noise: Floats, beta: float, loss: Loss, outcome: bool = True
+    group: Group, law: Projections, noise: Floats, beta: float, loss: Loss
 ) -> Floats:
     """Return the averages of a group whose h is Gaussian, as :meth:`Averages.from_sums` takes them.
 
-    ``noise`` has the standard normals of h_q, one row per point. Without ``outcome``, loss and
-    error are left out, as zeros.
+    ``noise`` has the standard normals of h_q, one row per point.
     """
     n_signal = signal_tokens(group)
     q_norm = math.sqrt(max(law.covariance[0, 0], 0.0))
@@ -89,9 +88,7 @@ def gaussian_averages(
 
     labels = np.full(c.size, group.label)
     resolution = math.inf if loss.logistic or c.size == 1 else _RESOLUTION
-    m = envelope_moments(
-        loss, labels, mean + law.offset, c, sd, 0.0, resolution=resolution, value=outcome
-    )
+    m = envelope_moments(loss, labels, mean + law.offset, c, sd, 0.0, resolution=resolution)
     ghh, gghh = 2.0 * sd * c * m.hk, m.hh + 2.0 * sd * c * m.ghk  # Stein's identity
     # δ = (its mean given h_q) + sd·G(s/c − c) + noise orthogonal to s; G is that along s.
     c2 = c**2
@@ -110,7 +107,7 @@ def gaussian_averages(
             m.hh * c2,
             m.h,
             m.envelope,
-            _error(group.label * (mean + law.offset), sd * c) if outcome else np.zeros_like(c),
+            _error(group.label * (mean + law.offset), sd * c),
         ]
     )
     each[:2] *= group.kind.signal

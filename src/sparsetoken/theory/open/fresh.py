@@ -66,12 +66,12 @@ class NewSamples:
         self.groups, self.beta, self.loss = problem.groups, beta, loss
         self.noise = [token_noise(group.kind, n_points, batch) for group in problem.groups]
 
-    def average(self, at: Parameters, outcome: bool = True) -> Averages:
-        """Average over new samples; without ``outcome``, loss and error are left out."""
+    def average(self, at: Parameters) -> Averages:
+        """Average over new samples."""
         total = np.zeros(11)
         for group, noise in zip(self.groups, self.noise, strict=True):
             law = Projections(group.kind.signal * at.overlap, at.gram, at.bias)
-            averages = gaussian_averages(group, law, noise, self.beta, self.loss, outcome)
+            averages = gaussian_averages(group, law, noise, self.beta, self.loss)
             total += group.probability * averages
         return Averages.from_sums(total)
 
@@ -108,7 +108,7 @@ def run_online(turns: list[NewSamples], schedule: Schedule) -> list[Floats]:
             time: float, packed: Floats, rates: Floats = rates, lr_bias: float = lr_bias
         ) -> Floats:
             now = _unpack(packed)
-            seen = turns[taken % len(turns)].average(now, outcome=False)  # noqa: B023
+            seen = turns[taken % len(turns)].average(now)  # noqa: B023
             response = seen.response + schedule.reg * np.eye(2)
             drift = rates * (response @ now.overlap + seen.pull)
             cross = rates[:, np.newaxis] * (response @ now.gram + np.outer(seen.pull, now.overlap))
