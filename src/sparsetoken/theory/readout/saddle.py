@@ -149,71 +149,38 @@ def assemble(objective: ReadoutObjective, readout: Readout, m: Moments) -> Deriv
 def _sums(points, m, slopes):  # type: ignore[no-untyped-def]
     """Return (E[M], E[c²h²], E[c⁴h²k], E[cGh]), gradient, cross, Hessian and metric.
 
-    ∂r/∂x = (a, b, 1, 0) + cG·(0, rest, 0, spread).
+    ∂r/∂x = tilt + cG·turn.
     """
-    value = used = saved = 0.0
-    h_1 = h_a = h_b = h_g = c_1 = c_a = c_b = c_g = 0.0
-    k_1 = k_a = k_b = k_aa = k_ab = k_bb = k_g = k_ga = k_gb = k_gg = 0.0
-    m_1 = m_a = m_b = m_aa = m_ab = m_bb = m_gg = 0.0
+    value = used = saved = pull = cross_pull = bend = noise = 0.0
+    gradient, cross, mixed, tilt = np.zeros(4), np.zeros(4), np.zeros(4), np.zeros(4)
+    hessian, metric = np.zeros((4, 4)), np.zeros((4, 4))
     for n in range(points.weight.size):
-        a, b, c = points.along_query[n], points.along_rest[n], points.scale[n]
-        w, c2 = points.weight[n], c * c
+        w, c, k = points.weight[n], points.scale[n], m.k[n]
+        wc, wc2 = w * c, w * c * c
         value += w * m.envelope[n]
-        used += w * c2 * m.hh[n]
-        saved += w * c2 * c2 * m.hhk[n]
-        x = w * m.h[n]
-        h_1 += x
-        h_a += x * a
-        h_b += x * b
-        h_g += w * c * m.gh[n]
-        x = w * c2 * m.hk[n]
-        c_1 += x
-        c_a += x * a
-        c_b += x * b
-        c_g += w * c2 * c * m.ghk[n]
-        x = w * m.k[n]
-        k_1 += x
-        k_a += x * a
-        k_b += x * b
-        k_aa += x * a * a
-        k_ab += x * a * b
-        k_bb += x * b * b
-        x = w * c * m.gk[n]
-        k_g += x
-        k_ga += x * a
-        k_gb += x * b
-        k_gg += w * c2 * m.ggk[n]
-        m_1 += w
-        m_a += w * a
-        m_b += w * b
-        m_aa += w * a * a
-        m_ab += w * a * b
-        m_bb += w * b * b
-        m_gg += w * c2
-    rest, spread = slopes
-    hessian = _products((k_aa, k_ab, k_a, k_bb, k_b, k_1), (k_ga, k_gb, k_g, k_gg), slopes)
+        used += wc2 * m.hh[n]
+        saved += wc2 * c * c * m.hhk[n]
+        pull += wc * m.gh[n]
+        cross_pull += wc2 * c * m.ghk[n]
+        bend += wc2 * m.ggk[n]
+        noise += wc2
+        wh, wk, wg = w * m.h[n], wc2 * m.hk[n], wc * m.gk[n]
+        tilt[0], tilt[1], tilt[2] = points.along_query[n], points.along_rest[n], 1.0
+        for i in range(3):
+            gradient[i] += wh * tilt[i]
+            cross[i] += wk * tilt[i]
+            mixed[i] += wg * tilt[i]
+            for j in range(i, 3):
+                product = w * tilt[i] * tilt[j]
+                metric[i, j] += product
+                hessian[i, j] += k * product
+    turn = np.array([0.0, slopes[0], 0.0, slopes[1]])
+    turned = np.outer(turn, mixed)
+    hessian += np.triu(hessian, 1).T + turned + turned.T + bend * np.outer(turn, turn)
     # A turn of (w₂, τ) keeps ρ to first order, but it is another readout: other scores as well.
-    nothing = (0.0, 0.0, 0.0, 0.0)
-    metric = _products((m_aa, m_ab, m_a, m_bb, m_b, m_1), nothing, (0.0, 0.0))
-    metric[1, 1] += m_gg
-    metric[3, 3] += m_gg
-    gradient = np.array([h_a, h_b + rest * h_g, h_1, spread * h_g])
-    cross = np.array([c_a, c_b + rest * c_g, c_1, spread * c_g])
-    return (value, used, saved, h_g), gradient, cross, hessian, metric
-
-
-@njit()
-def _products(without_noise, with_noise, slopes):  # type: ignore[no-untyped-def]
-    """Return the symmetric matrix E[∂r ∂rᵀ ·], from its sums."""
-    aa, ab, a, bb, b, one = without_noise
-    ga, gb, g, gg = with_noise
-    rest, spread = slopes
-    a_b, a_s = ab + rest * ga, spread * ga
-    b_b, b_1 = bb + 2.0 * rest * gb + rest * rest * gg, b + rest * g
-    b_s, s_1, s_s = spread * (gb + rest * gg), spread * g, spread * spread * gg
-    return np.array(
-        [[aa, a_b, a, a_s], [a_b, b_b, b_1, b_s], [a, b_1, one, s_1], [a_s, b_s, s_1, s_s]]
-    )
+    metric += np.triu(metric, 1).T + noise * np.diag(np.array([0.0, 1.0, 0.0, 1.0]))
+    gradient += pull * turn
+    return (value, used, saved, pull), gradient, cross + cross_pull * turn, hessian, metric
 
 
 @np.errstate(all="ignore")

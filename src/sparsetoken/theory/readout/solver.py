@@ -191,9 +191,7 @@ def _lower_ridge(objective: ReadoutObjective, readout: Readout, target: float) -
         if previous is not None and reg > 0.0:  # extrapolate in log λ
             before, log_change = previous
             ratio = math.log(reg / objective.reg) / log_change
-            z = np.array(readout) + ratio * (np.array(readout) - np.array(before))
-            z[3] = max(z[3], 0.5 * readout.spread)
-            guess = Readout(*map(float, z))
+            guess = shifted(readout, ratio * np.subtract(readout, before))
         saddle = newton(objective._replace(reg=reg), guess, most_passes=8)
         if saddle.converged:
             if reg <= target:
@@ -205,6 +203,12 @@ def _lower_ridge(objective: ReadoutObjective, readout: Readout, target: float) -
             step *= 0.4
             if step < 0.02:
                 return saddle
+
+
+def shifted(readout: Readout, by: Floats) -> Readout:
+    """Return a start near a solution; half of its spread stays at least."""
+    moved = readout.moved(by)
+    return moved._replace(spread=max(moved.spread, 0.5 * readout.spread))
 
 
 def solve_scaled(matrix: Floats, vector: Floats) -> Floats:

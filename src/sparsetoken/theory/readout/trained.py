@@ -23,6 +23,7 @@ from sparsetoken.theory.readout.solver import (
     Saddle,
     eliminate,
     fits_perfectly,
+    shifted,
     solve,
     solve_scaled,
 )
@@ -297,8 +298,7 @@ def _solve_law(
         begun = solve(coarse, before and before[0], 1e-6)
         first = start = begun.readout
         if before is not None:
-            start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
-            start = start._replace(spread=max(start.spread, 0.5 * first.spread))
+            start = shifted(first, np.subtract(before[1], before[0]))
         smoothing = begun.done.objective.smoothing if begun.converged else 0.0
         fine = objective._replace(smoothing=smoothing)
         tolerance = 1e-5 if objective.loss.smooth else 1e-9  # Newton is slower at a kink
