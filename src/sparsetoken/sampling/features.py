@@ -18,12 +18,9 @@ _BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
 class TokenSums(NamedTuple):
     """Sums over the weighted tokens of each sample, s being its token weights."""
 
-    signal: Floats
-    """s·v: the weight on tokens that carry the signal."""
-    noise: Floats
-    """s·g: the weighted noise along the query."""
-    scale: Floats
-    """‖s‖: the standard deviation of the feature's noise orthogonal to the query."""
+    signal: Floats  # s·v: the weight on tokens that carry the signal
+    noise: Floats  # s·g: the weighted noise along the query
+    scale: Floats  # ‖s‖: the standard deviation of the feature's noise orthogonal to the query
 
 
 def query_geometry(

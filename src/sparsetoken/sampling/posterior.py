@@ -101,23 +101,19 @@ class PosteriorMean(Record):
 class _Posterior(NamedTuple):
     """What is expected of samples, given scores of their tokens."""
 
-    mean: Floats
-    """Of the tokens' signal along each direction, shape (samples, n_tokens, n_kinds)."""
+    mean: Floats  # of the tokens' signal along each direction, shape (samples, n_tokens, n_kinds)
     square: Floats
-    carries: Floats
-    """Chance that a sample carries the signal."""
+    carries: Floats  # chance that a sample carries the signal
 
 
 class _Block(NamedTuple):
     """Samples of one length about which the same is recorded."""
 
     group: LengthGroup
-    chances: Floats
-    """Of a sample to be a positive of each kind, before its tokens are seen."""
+    chances: Floats  # of a sample to be a positive of each kind, before its tokens are seen
     signal: Floats
     """True signal of each token along each direction, shape (samples, n_tokens, n_kinds)."""
-    label: Bools
-    """Recorded labels."""
+    label: Bools  # recorded labels
 
     def posterior(self, scores: Floats, overlaps: Floats) -> _Posterior:
         """Return what is expected if scores are signals times M, with noise of covariance M.

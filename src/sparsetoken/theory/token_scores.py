@@ -22,10 +22,8 @@ class Positives(NamedTuple):
     A row has all tokens along the first kind, then all along the second, ...
     """
 
-    noise: Floats
-    """Without the signal, shape (rows, n_pairs)."""
-    marked: Bools
-    """Which of them carry it."""
+    noise: Floats  # without the signal, shape (rows, n_pairs)
+    marked: Bools  # which of them carry it
 
 
 def draw_positives(

@@ -35,10 +35,8 @@ class InformationCurve:
     Both columns of each array: labelled, unlabelled.
     """
 
-    roots: Floats
-    """Values of √M from 0 to 1."""
-    batches: Floats
-    """What is added at each, shape (roots, batches, 2)."""
+    roots: Floats  # values of √M from 0 to 1
+    batches: Floats  # what is added at each, shape (roots, batches, 2)
 
     @cached_property
     def _log_mean(self) -> CubicSpline:

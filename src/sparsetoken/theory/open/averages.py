@@ -28,18 +28,12 @@ _RESOLUTION = 12.0  # of the table of averages for a loss without a kernel (enve
 class Averages(NamedTuple):
     """Averages over all samples; vectors and matrices are in the order (query, readout)."""
 
-    pull: Floats
-    """θE[v·A]: how the gradient pulls along the signal."""
-    response: Floats
-    """E Σ ∂A/∂h: how it responds to the parameters themselves."""
-    energy: Floats
-    """E[AᵀA]: the size of its noise."""
-    slope: float
-    """E[ℓ′]"""
-    loss: float
-    """E[ℓ]"""
-    error: float
-    """Probability of a wrong sign."""
+    pull: Floats  # θE[v·A]: how the gradient pulls along the signal
+    response: Floats  # E Σ ∂A/∂h: how it responds to the parameters themselves
+    energy: Floats  # E[AᵀA]: the size of its noise
+    slope: float  # E[ℓ′]
+    loss: float  # E[ℓ]
+    error: float  # probability of a wrong sign
 
     @classmethod
     def from_sums(cls, sums: Floats) -> "Averages":
@@ -52,12 +46,9 @@ class Averages(NamedTuple):
 class Projections(NamedTuple):
     """Gaussian law of a group's h: independent tokens, of one covariance."""
 
-    signal_shift: Floats
-    """Mean of a signal token's h less that of another token, shape (2,)."""
-    covariance: Floats
-    """Covariance of a token's h, shape (2, 2)."""
-    offset: float
-    """Bias, plus the mean of h_w over the tokens without signal."""
+    signal_shift: Floats  # mean of a signal token's h less that of another token, shape (2,)
+    covariance: Floats  # covariance of a token's h, shape (2, 2)
+    offset: float  # bias, plus the mean of h_w over the tokens without signal
 
 
 def signal_tokens(group: Group) -> int:

@@ -21,8 +21,7 @@ _MOST_STEPS = 200  # of the integrator between two rows; rates that need more ar
 class Schedule:
     """How long and how fast to train."""
 
-    rates: Floats
-    """Of query and readout in each step, shape (steps, 2)."""
+    rates: Floats  # of query and readout in each step, shape (steps, 2)
     lr_bias: Floats
     alpha: float
     reg: float
@@ -41,10 +40,8 @@ class Schedule:
 class Parameters(NamedTuple):
     """Query and readout as the theory sees them, in this order, and the bias."""
 
-    overlap: Floats
-    """m: overlaps with the signal's direction, shape (2,)."""
-    gram: Floats
-    """Q: inner products, shape (2, 2)."""
+    overlap: Floats  # m: overlaps with the signal's direction, shape (2,)
+    gram: Floats  # Q: inner products, shape (2, 2)
     bias: float
 
     def too_large(self, beta: float) -> bool:

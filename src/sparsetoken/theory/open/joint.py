@@ -210,8 +210,7 @@ class _SampleAverages(NamedTuple):
 
     Estimated by Stein's identity (valid with jumps); directly when the query is near zero.
     """
-    pairs: Floats
-    """E Σ over pairs of tokens of (∂A/∂h°) ⊗ (∂A/∂h°), shape (4, 4)."""
+    pairs: Floats  # E Σ over pairs of tokens of (∂A/∂h°) ⊗ (∂A/∂h°), shape (4, 4)
     slope: float
     stiffness: float  # dE[ℓ′]/db
     loss: float

@@ -28,8 +28,7 @@ class ReadoutObjective(NamedTuple):
     loss: Loss
     alpha: float
     reg: float
-    smoothing: float = 0.0
-    """The loss is replaced by its Moreau envelope at this scale: no kinks."""
+    smoothing: float = 0.0  # the loss is replaced by its Moreau envelope at this scale: no kinks
     resolution: float = math.inf
     """How finely averages over G are tabulated; infinite for one by one (envelope_averages.py)."""
 
@@ -48,13 +47,11 @@ class Derivatives(NamedTuple):
     value: float
     gradient: Floats
     hessian: Floats
-    metric: Floats
-    """E[∂r ∂rᵀ]: how the scores change with x."""
+    metric: Floats  # E[∂r ∂rᵀ]: how the scores change with x
     cross: Floats
     chi_gradient: float = 0.0
     chi_hessian: float = -1.0
-    excess: float = 0.0
-    """log of E[(r−p)²/c²] over τ²/α, zero when χ is right."""
+    excess: float = 0.0  # log of E[(r−p)²/c²] over τ²/α, zero when χ is right
     excess_slope: float = 1.0
 
     @property
