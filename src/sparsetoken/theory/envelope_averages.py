@@ -209,7 +209,6 @@ def _envelope_kernel(margin, deviation, scale, nodes, weights, sums):  # type: i
         p = _prox(u, 1.0, s)
         slope = 1.0 / (1.0 + np.exp(min(p, 700.0)))
         du = sd * (nodes[1] - nodes[0])
-        t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = t8 = t9 = 0.0
         for j in range(nodes.size):
             if j > 0:
                 w = s * slope * (1.0 - slope)
@@ -234,55 +233,40 @@ def _envelope_kernel(margin, deviation, scale, nodes, weights, sums):  # type: i
             value = -np.log1p(-slope) if slope < 0.5 else -p - np.log(slope)
             h, t, weight = -slope, nodes[j], weights[j]
             wh, wk = weight * h, weight * k
-            t0 += weight * value + 0.5 * s * wh * h
-            t1 += wh
-            t2 += t * wh
-            t3 += wh * h
-            t4 += wk
-            t5 += t * wk
-            t6 += t * t * wk
-            t7 += wk * h
-            t8 += t * wk * h
-            t9 += wk * h * h
-        # One by one: a tuple assigned to a slice would take seconds to compile.
-        sums[0, i], sums[1, i], sums[2, i], sums[3, i], sums[4, i] = t0, t1, t2, t3, t4
-        sums[5, i], sums[6, i], sums[7, i], sums[8, i], sums[9, i] = t5, t6, t7, t8, t9
+            sums[0, i] += weight * value + 0.5 * s * wh * h
+            sums[1, i] += wh
+            sums[2, i] += t * wh
+            sums[3, i] += wh * h
+            sums[4, i] += wk
+            sums[5, i] += t * wk
+            sums[6, i] += t * t * wk
+            sums[7, i] += wk * h
+            sums[8, i] += t * wk * h
+            sums[9, i] += wk * h * h
 
 
 @njit(error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _logistic_kernel(margin, deviation, nodes, weights, sums):  # type: ignore[no-untyped-def]
     """Fill ``sums`` with the moments of the loss itself, in the margin.
 
-    The nodes are evenly spaced, so that exp(−margin) is multiplied by one factor per node. Points
-    are in blocks that stay in the cache.
+    The nodes are evenly spaced, so that exp(−margin) is multiplied by one factor per node.
     """
-    block = 256
-    odds, ratio, total = np.empty(block), np.empty(block), np.empty((10, block))
-    step = nodes[1] - nodes[0]
-    for start in range(0, margin.size, block):
-        size = min(block, margin.size - start)
-        total[:] = 0.0
-        for i in range(size):
-            sd = deviation[start + i]
-            first = min(max(-(margin[start + i] + sd * nodes[0]), -600.0), 600.0)
-            odds[i], ratio[i] = math.exp(first), math.exp(-sd * step)
-        for j in range(nodes.size):
-            g, w = nodes[j], weights[j]
-            for i in range(size):
-                p = odds[i] / (1.0 + odds[i])  # −ℓ′ in the margin
-                wp, wk = w * p, w * p * (1.0 - p)
-                total[1, i] -= wp
-                total[2, i] -= g * wp
-                total[3, i] += wp * p
-                total[4, i] += wk
-                total[5, i] += g * wk
-                total[6, i] += g * g * wk
-                total[7, i] -= wk * p
-                total[8, i] -= g * wk * p
-                total[9, i] += wk * p * p
-            for i in range(size):
-                total[0, i] += w * math.log1p(odds[i])
-                odds[i] *= ratio[i]
-        for m in range(10):
-            for i in range(size):
-                sums[m, start + i] = total[m, i]
+    odds = np.exp(np.minimum(np.maximum(-(margin + deviation * nodes[0]), -600.0), 600.0))
+    ratio = np.exp(-deviation * (nodes[1] - nodes[0]))
+    for j in range(nodes.size):
+        g, w = nodes[j], weights[j]
+        for i in range(margin.size):
+            p = odds[i] / (1.0 + odds[i])  # −ℓ′ in the margin
+            wp, wk = w * p, w * p * (1.0 - p)
+            sums[1, i] -= wp
+            sums[2, i] -= g * wp
+            sums[3, i] += wp * p
+            sums[4, i] += wk
+            sums[5, i] += g * wk
+            sums[6, i] += g * g * wk
+            sums[7, i] -= wk * p
+            sums[8, i] -= g * wk * p
+            sums[9, i] += wk * p * p
+        for i in range(margin.size):
+            sums[0, i] += w * math.log1p(odds[i])
+            odds[i] *= ratio[i]
