@@ -9,7 +9,6 @@ one direction, which it must be told from the others: a place is a pair of a tok
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -28,32 +27,18 @@ _MOST_NUMBERS = 500_000  # tokens of all points at most; long sequences get fewe
 _MOST_KNOTS = 400
 
 
-@dataclass(frozen=True, eq=False)
 class InformationCurve:
     """What samples add to the precision of a direction, per sample and dimension.
 
-    Both columns of each array: labelled, unlabelled.
+    It is known at ``roots``, values of √M from 0 to 1: ``batches``, of shape (roots, batches, 2).
+    The last axis of all arrays: labelled, unlabelled.
     """
 
-    roots: Floats  # values of √M from 0 to 1
-    batches: Floats  # what is added at each, shape (roots, batches, 2)
-
-    @cached_property
-    def _log_mean(self) -> CubicSpline:
-        return CubicSpline(self.roots, np.log(np.maximum(self.batches.mean(axis=1), 1e-300)))
-
-    @cached_property
-    def _deviations(self) -> CubicSpline:
-        mean = np.maximum(self.batches.mean(axis=1, keepdims=True), 1e-300)
-        return CubicSpline(self.roots, self.batches / mean - 1.0)
-
-    def slope(self, overlap: Floats | float) -> Floats:
-        """Return the derivative of the log of what a sample adds, by √M."""
-        return np.asarray(self._log_mean(np.sqrt(overlap), 1))
-
-    def batch(self, index: int) -> "InformationCurve":
-        """Return the curve of one batch of points alone."""
-        return InformationCurve(self.roots, self.batches[:, [index]])
+    def __init__(self, roots: Floats, batches: Floats) -> None:
+        self.roots, self.batches = roots, batches
+        mean = np.maximum(batches.mean(axis=1, keepdims=True), 1e-300)
+        self._log_mean = CubicSpline(roots, np.log(mean[:, 0]))
+        self._deviations = CubicSpline(roots, batches / mean - 1.0)
 
     @cached_property
     def _integral(self) -> CubicSpline:
@@ -66,6 +51,14 @@ class InformationCurve:
     def __call__(self, overlap: Floats | float) -> Floats:
         """Return what a sample adds if the posterior mean has this squared length M."""
         return np.exp(self._log_mean(np.sqrt(overlap)))
+
+    def slope(self, overlap: Floats | float) -> Floats:
+        """Return the derivative of the log of what a sample adds, by √M."""
+        return np.asarray(self._log_mean(np.sqrt(overlap), 1))
+
+    def batch(self, index: int) -> "InformationCurve":
+        """Return the curve of one batch of points alone."""
+        return InformationCurve(self.roots, self.batches[:, [index]])
 
     def deviations(self, overlap: float) -> Floats:
         """Return by how much, relatively, each batch of points differs, shape (batches, 2)."""

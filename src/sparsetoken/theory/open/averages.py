@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from sparsetoken._njit import njit
 from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
+from sparsetoken.pooling import Softmax
 from sparsetoken.problem import Group
 from sparsetoken.theory.envelope_averages import envelope_moments
 
@@ -69,13 +69,20 @@ def gaussian_averages(
         noise = np.zeros((1, group.kind.n_tokens))  # all weights are even: one point is exact
     along = law.covariance[0, 1] / q_norm if q_norm > 0.0 else 0.0
     sd = math.sqrt(max(law.covariance[1, 1] - along**2, 0.0))
-    weights = noise * (beta * q_norm)
-    weights[:, :n_signal] += beta * law.signal_shift[0]
-    weights -= weights.max(axis=1, keepdims=True)
-    np.exp(weights, out=weights)
-    sums = np.empty((10, len(noise)))
-    _token_sums(weights, noise, n_signal, law.signal_shift[1], along, sums)
-    mean, c, s3, s4, t1, t2, t3, v0, v1, v2 = sums
+    x = noise * (beta * q_norm)
+    x[:, :n_signal] += beta * law.signal_shift[0]
+    x = Softmax().weights(x)
+    u = along * noise  # the mean of δ given h_q
+    u[:, :n_signal] += law.signal_shift[1]
+    mean = np.einsum("nl,nl->n", x, u)
+    u -= mean[:, np.newaxis]
+    x2, xu = x * x, x * u
+    s2, s3, s4, t1, t2, t3 = (
+        np.einsum("nl,nl->n", first, second)
+        for first, second in ((x, x), (x2, x), (x2, x2), (x, xu), (xu, xu), (x2, xu))
+    )
+    v0, v1, v2 = (each[:, :n_signal].sum(axis=1) for each in (x, xu, x2))
+    c = np.sqrt(s2)
 
     labels = np.full(c.size, group.label)
     resolution = math.inf if loss.logistic or c.size == 1 else _RESOLUTION
@@ -109,43 +116,6 @@ def _error(margin: Floats, deviation: Floats) -> Floats:
     """Probability of a negative margin; a margin of exactly zero is right half of the time."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return ndtr(-np.where(margin == 0.0, 0.0, margin / deviation))
-
-
-@njit(error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-def _token_sums(weights, noise, n_signal, shift, along, out):  # type: ignore[no-untyped-def]
-    """Fill ``out`` with sums over the tokens of each point; u is the mean of δ given h_q.
-
-    ``weights`` are those of the softmax, not yet normalized.
-    """
-    for n in range(noise.shape[0]):
-        total = mean = 0.0
-        for j in range(noise.shape[1]):
-            total += weights[n, j]
-            mean += weights[n, j] * noise[n, j]
-        signal = 0.0
-        for j in range(n_signal):
-            signal += weights[n, j]
-        mean = (along * mean + shift * signal) / total
-        s2 = s3 = s4 = t1 = t2 = t3 = v0 = v1 = v2 = 0.0
-        for j in range(noise.shape[1]):
-            x, u = weights[n, j] / total, along * noise[n, j] - mean
-            x2 = x * x
-            s2 += x2
-            s3 += x2 * x
-            s4 += x2 * x2
-            t1 += x2 * u
-            t2 += x2 * u * u
-            t3 += x2 * x * u
-        for j in range(n_signal):  # their u is larger by the shift
-            x, u = weights[n, j] / total, along * noise[n, j] - mean + shift
-            x2 = x * x
-            t1 += x2 * shift
-            t2 += x2 * shift * (2.0 * u - shift)
-            t3 += x2 * x * shift
-            v0 += x
-            v1 += x * u
-            v2 += x2
-        out[:, n] = (mean, math.sqrt(s2), s3, s4, t1, t2, t3, v0, v1, v2)
 
 
 def influence_sums(
