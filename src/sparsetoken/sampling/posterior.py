@@ -241,7 +241,7 @@ def iterate(
     """Pass messages between the directions and the signals of the tokens until both stay."""
     n_kinds, dim = directions.shape
     signal = np.concatenate([block.signal.reshape(-1, n_kinds) for block in blocks])
-    edges = np.cumsum([0, *(len(block.signal) * block.signal.shape[1] for block in blocks)])
+    edges = np.cumsum([block.signal.size // n_kinds for block in blocks])[:-1]
     mean, overlaps = np.zeros((n_kinds, dim)), np.zeros(n_kinds)
     expected = [block.posterior(np.zeros_like(block.signal), overlaps) for block in blocks]
     if n_kinds > 1:  # all kinds alike would stay so: let each sample speak for one
@@ -263,8 +263,8 @@ def iterate(
         scores = signal @ (directions @ mean.T) - tokens @ rest
         scores += np.stack([noise.times(row) for row in mean], axis=1)
         expected = [
-            block.posterior(scores[low:high].reshape(block.signal.shape), overlaps)
-            for block, low, high in zip(blocks, edges[:-1], edges[1:], strict=True)
+            block.posterior(part.reshape(block.signal.shape), overlaps)
+            for block, part in zip(blocks, np.split(scores, edges), strict=True)
         ]
         tokens = np.concatenate([posterior.mean.reshape(-1, n_kinds) for posterior in expected])
         squares = sum(posterior.square.sum(axis=(0, 1)) for posterior in expected)

@@ -115,12 +115,8 @@ def joint_risk(
             "may side with one kind of signal, which the theory does not follow"
         )
     alpha = check_real("alpha", alpha, low=0.0, above=True)
-    ridges = np.array(
-        [
-            check_real("reg_query", reg_query, low=0.0, above=True),
-            check_real("reg_readout", reg_readout, low=0.0, above=True),
-        ]
-    )
+    by_name = {"reg_query": reg_query, "reg_readout": reg_readout}
+    ridges = np.array([check_real(*item, low=0.0, above=True) for item in by_name.items()])
     beta = check_real("beta", beta, low=0.0, above=True)
     n_points = check_count("n_points", n_points, minimum=256)
     smooth = check_smooth(get_loss(loss))
@@ -259,7 +255,7 @@ def _solve(
 
 
 def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> _SampleAverages:
-    total: Any = None
+    terms = []
     for cohort in cohorts:
         group, objective = cohort.group, cohort.objective(order, beta, loss)
         start = objective.prior if cohort.last is None else cohort.last
@@ -282,9 +278,9 @@ def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> 
             float(response[:, 1, :, 1].sum(axis=(1, 2)).mean()),
             float(place.loss.mean()),
         )
-        weighted = [group.probability * value for value in averages]
-        total = weighted if total is None else [x + y for x, y in zip(total, weighted, strict=True)]
-    return _SampleAverages(*total)
+        terms.append([group.probability * value for value in averages])
+    totals: list[Any] = [sum(column) for column in zip(*terms, strict=True)]
+    return _SampleAverages(*totals)
 
 
 def _tame(response: Floats) -> Floats:
