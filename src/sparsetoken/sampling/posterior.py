@@ -128,7 +128,7 @@ class _Block(NamedTuple):
         for kind, term in zip(self.group.kinds, terms, strict=False):
             exponents = kind.signal * by_kind - 0.5 * kind.signal**2 * overlaps[:, np.newaxis]
             places = kind.n_signal, kind.contiguous, kind.n_kinds
-            log_mean, chances = weigh_places(exponents.reshape(len(scores), -1), *places)
+            log_mean, chances = weigh_places(exponents.reshape(len(scores), kind.n_pairs), *places)
             term += log_mean
             weights.append(chances.reshape(by_kind.shape).swapaxes(1, 2))
         terms = softmax(terms, axis=0)
