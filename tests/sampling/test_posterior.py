@@ -1,5 +1,6 @@
 """Message passing without tokens: the law of a hidden matrix, and of the whole iteration."""
 
+import itertools
 import math
 
 import numpy as np
@@ -9,8 +10,7 @@ from statistical import assert_same_law, quick_first
 from populations import TWO_LENGTHS
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.sampling import sample_posterior_mean
-from sparsetoken.sampling.hidden_noise import HiddenNoise
-from sparsetoken.sampling.posterior import _draw_blocks, iterate
+from sparsetoken.sampling.posterior import HiddenNoise, _draw_blocks, iterate
 
 PROBLEMS = {
     "one token": SparseTokenProblem(6, 1, 3.0),
@@ -26,11 +26,8 @@ class DenseNoise:
     def __init__(self, n_rows, n_columns, rng):
         self.matrix = rng.standard_normal((n_rows, n_columns))
 
-    def times(self, vector):
-        return self.matrix @ vector
-
-    def transposed_times(self, vector):
-        return self.matrix.T @ vector
+    def times(self, vector, transposed=False):
+        return (self.matrix.T if transposed else self.matrix) @ vector
 
 
 @pytest.mark.parametrize("name", quick_first(PROBLEMS, 2))
@@ -94,3 +91,35 @@ def test_without_positives_nothing_is_learned():
     chances, labels = learned.judge(100, random_state=0)
     assert np.allclose(chances, 1e-6)
     assert labels.shape == chances.shape
+
+
+def test_hidden_noise_is_one_matrix():
+    noise, rng = HiddenNoise(5, 4, np.random.default_rng(0)), np.random.default_rng(1)
+    columns = np.stack([noise.times(rng.standard_normal(4)) for _ in range(2)])
+    again = rng.standard_normal(5)
+    first = noise.times(again, transposed=True)
+    matrix = np.stack([noise.times(unit) for unit in np.eye(4)], axis=1)
+    assert matrix.shape == (5, 4)
+    assert np.isfinite(columns).all()
+    assert noise.times(again, transposed=True) == pytest.approx(first)
+    assert matrix.T @ again == pytest.approx(first)
+    for unit in np.eye(5):
+        assert noise.times(unit, transposed=True) == pytest.approx(matrix.T @ unit)
+
+
+def test_hidden_noise_is_normal_whatever_is_asked_first():
+    drawn = []
+    for seed in range(3000):
+        noise = HiddenNoise(3, 2, np.random.default_rng(seed))
+        left = noise.times(np.array([1.0, 1.0, 0.0]), transposed=True)
+        noise.times(left)  # asks along what it has just seen
+        drawn.append([noise.times(unit) for unit in np.eye(2)])
+    entries = np.array(drawn).reshape(3000, 6)
+    normal = np.random.default_rng(9).standard_normal((3000, 6))
+    pairs = list(itertools.combinations(range(6), 2))
+    assert_same_law(
+        {f"entry {k}": entries[:, k] for k in range(6)}
+        | {f"product {i} {j}": entries[:, i] * entries[:, j] for i, j in pairs},
+        {f"entry {k}": normal[:, k] for k in range(6)}
+        | {f"product {i} {j}": normal[:, i] * normal[:, j] for i, j in pairs},
+    )

@@ -129,5 +129,3 @@ def test_the_quick_kernel_of_the_logistic_loss_is_the_limit_of_its_envelopes(nor
     almost = envelope_moments(Logistic(), label, mean, scale, norm, 1e-12)
     for quick, slow in zip(plain, almost, strict=True):
         assert quick == pytest.approx(slow, rel=1e-8, abs=1e-10)
-    without = envelope_moments(Logistic(), label, mean, scale, norm, 0.0, value=False)
-    assert np.array_equal(without.h, plain.h)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from sparsetoken._njit import njit
 from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken._validation import check_count, check_float_type, check_real
 from sparsetoken.pooling import Pooling, get_pooling
@@ -18,12 +17,9 @@ _BLOCK = 1 << 17  # numbers in flight at once: small enough to stay in the cache
 class TokenSums(NamedTuple):
     """Sums over the weighted tokens of each sample, s being its token weights."""
 
-    signal: Floats
-    """s·v: the weight on tokens that carry the signal."""
-    noise: Floats
-    """s·g: the weighted noise along the query."""
-    scale: Floats
-    """‖s‖: the standard deviation of the feature's noise orthogonal to the query."""
+    signal: Floats  # s·v: the weight on tokens that carry the signal
+    noise: Floats  # s·g: the weighted noise along the query
+    scale: Floats  # ‖s‖: the standard deviation of the feature's noise orthogonal to the query
 
 
 def query_geometry(
@@ -133,30 +129,21 @@ def sample_features(
 
     drawn = problem.draw(n_samples, rng)
     features = np.empty((n_samples, dim), dtype=check_float_type("dtype", dtype))
-    axes = directions.astype(features.dtype), unit.astype(features.dtype)
+    axes = np.vstack([directions, unit]).astype(features.dtype)
     rows = max(1, _BLOCK // max(dim, *problem.lengths))
     for start in range(0, n_samples, rows):
         block = slice(start, start + rows)
-        sums = TokenSums(*np.empty((3, len(features[block]))))
+        sums = TokenSums(*np.empty((3, len(features[block])), dtype=features.dtype))
         for index, kind in enumerate(problem.kinds):
             of_kind = drawn.kind[block] == index
             positive, cosine = drawn.positive[block][of_kind], cosines[drawn.direction[block]]
             one = draw_token_sums(kind, positive, cosine[of_kind], sharpness, pooling, rng)
             sums.signal[of_kind] = kind.signal * one.signal
             sums.noise[of_kind], sums.scale[of_kind] = one.noise, one.scale
-        rng.standard_normal(out=features[block], dtype=features.dtype)
-        _combine(features[block], *sums, drawn.direction[block], *axes)
+        # Normals h become θ(s·v)ξ + (s·g)û + ‖s‖(h − ûûᵀh), in place.
+        f = rng.standard_normal(out=features[block], dtype=features.dtype)
+        along = sums.noise - sums.scale * (f @ axes[-1])
+        f *= sums.scale[:, np.newaxis]
+        f += along[:, np.newaxis] * axes[-1]
+        f += sums.signal[:, np.newaxis] * axes[drawn.direction[block]]
     return features, drawn.label
-
-
-@njit(fastmath={"reassoc", "contract"})
-def _combine(block, signal, noise, scale, kinds, axes, unit):  # type: ignore[no-untyped-def]
-    """Turn normals h into features θ(s·v)ξ + (s·g)û + ‖s‖(h − ûûᵀh), row by row and in place."""
-    for i in range(block.shape[0]):
-        row, signal_axis = block[i], axes[kinds[i]]
-        dot = 0.0
-        for j in range(row.size):
-            dot += row[j] * unit[j]
-        along = noise[i] - scale[i] * dot
-        for j in range(row.size):
-            row[j] = scale[i] * row[j] + signal[i] * signal_axis[j] + along * unit[j]

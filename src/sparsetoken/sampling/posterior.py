@@ -1,7 +1,7 @@
 """The posterior mean of the direction, found by message passing on samples never built.
 
 The iteration (docs/theory, section 17) uses the noise of the tokens only in products with vectors,
-which are drawn when they are needed (hidden_noise.py).
+which are drawn when they are needed: it has its exact law without them.
 """
 
 import itertools
@@ -17,16 +17,8 @@ from sparsetoken._types import Bools, Floats
 from sparsetoken._validation import check_choice, check_count
 from sparsetoken.estimate import Estimate, Record
 from sparsetoken.places import weigh_places
-from sparsetoken.problem import (
-    Problem,
-    RandomState,
-    SparseTokenProblem,
-    check_problem,
-    prepare_sample,
-)
-from sparsetoken.sampling.hidden_noise import HiddenNoise
+from sparsetoken.problem import LengthGroup, Problem, RandomState, check_problem, prepare_sample
 
-__all__ = ["PosteriorMean", "sample_posterior_mean"]
 _TOLERANCE = 1e-6  # of the squared length, between two iterations
 
 
@@ -57,18 +49,6 @@ class PosteriorMean(Record):
     n_iterations: int
     converged: bool
 
-    def __init__(
-        self,
-        problem: Problem,
-        mean: Floats,
-        directions: Floats,
-        overlap: float,
-        n_iterations: int,
-        converged: bool,
-    ) -> None:
-        vars(self).update(problem=problem, mean=mean, directions=directions, overlap=overlap)
-        vars(self).update(n_iterations=n_iterations, converged=converged)
-
     @property
     def norm(self) -> float:
         """Length of the mean; of several, the root of the mean square."""
@@ -85,15 +65,7 @@ class PosteriorMean(Record):
         return float(np.mean(overlaps / np.where(lengths > 0.0, lengths, 1.0)))
 
     def test_error(self, n_samples: int = 20_000, random_state: RandomState = None) -> Estimate:
-        """Return the error of the posterior odds on fresh samples, of which only scores are drawn.
-
-        Parameters
-        ----------
-        n_samples : int, default=20000
-            Number of samples.
-        random_state : int, Generator or None, default=None
-            Source of randomness.
-        """
+        """Return the error of the posterior odds on so many fresh samples."""
         chances, labels = self.judge(n_samples, random_state)
         wrong = (chances > 0.5) != labels
         return Estimate(wrong.mean(), wrong.std(ddof=1) / math.sqrt(wrong.size))
@@ -101,14 +73,9 @@ class PosteriorMean(Record):
     def judge(
         self, n_samples: int = 20_000, random_state: RandomState = None
     ) -> tuple[Floats, Bools]:
-        """Return the chance that each fresh sample is recorded as positive, and its label.
+        """Return the chances of so many fresh samples to be recorded as positive, and their labels.
 
-        Parameters
-        ----------
-        n_samples : int, default=20000
-            Number of samples.
-        random_state : int, Generator or None, default=None
-            Source of randomness.
+        Only the scores of the samples are drawn.
         """
         rng = np.random.default_rng(random_state)
         missed, invented = self.problem.label_errors
@@ -134,50 +101,75 @@ class PosteriorMean(Record):
 class _Posterior(NamedTuple):
     """What is expected of samples, given scores of their tokens."""
 
-    mean: Floats
-    """Of the tokens' signal along each direction, shape (samples, n_tokens, n_kinds)."""
+    mean: Floats  # of the tokens' signal along each direction, shape (samples, n_tokens, n_kinds)
     square: Floats
-    carries: Floats
-    """Chance that a sample carries the signal."""
+    carries: Floats  # chance that a sample carries the signal
 
 
 class _Block(NamedTuple):
     """Samples of one length about which the same is recorded."""
 
-    kinds: tuple[SparseTokenProblem, ...]
-    chances: Floats
-    """Of a sample to be a positive of each kind, before its tokens are seen."""
+    group: LengthGroup
+    chances: Floats  # of a sample to be a positive of each kind, before its tokens are seen
     signal: Floats
     """True signal of each token along each direction, shape (samples, n_tokens, n_kinds)."""
-    label: Bools
-    """Recorded labels."""
+    label: Bools  # recorded labels
 
     def posterior(self, scores: Floats, overlaps: Floats) -> _Posterior:
         """Return what is expected if scores are signals times M, with noise of covariance M.
 
         ``overlaps`` is the diagonal of M.
         """
-        rest = max(1.0 - float(self.chances.sum()), 0.0)
         with np.errstate(divide="ignore"):
-            logs = np.log(np.append(self.chances, rest))
+            logs = np.log(np.append(self.chances, max(1.0 - float(self.chances.sum()), 0.0)))
         terms = np.tile(logs[:, np.newaxis], len(scores))
-        weights = []
-        for kind, term in zip(self.kinds, terms, strict=False):
-            exponents = kind.signal * scores - 0.5 * kind.signal**2 * overlaps
-            by_kind = np.moveaxis(exponents, 2, 1).reshape(
-                len(scores), kind.n_kinds * kind.n_tokens
-            )
-            log_mean, chances = weigh_places(by_kind, kind.n_signal, kind.contiguous, kind.n_kinds)
+        by_kind = scores.swapaxes(1, 2)  # places are pairs of a kind and a token
+        signals, weights = np.array([kind.signal for kind in self.group.kinds]), []
+        for kind, term in zip(self.group.kinds, terms, strict=False):
+            exponents = kind.signal * by_kind - 0.5 * kind.signal**2 * overlaps[:, np.newaxis]
+            places = kind.n_signal, kind.contiguous, kind.n_kinds
+            log_mean, chances = weigh_places(exponents.reshape(len(scores), kind.n_pairs), *places)
             term += log_mean
-            weights.append(
-                np.moveaxis(chances.reshape(len(scores), kind.n_kinds, kind.n_tokens), 1, 2)
-            )
+            weights.append(chances.reshape(by_kind.shape).swapaxes(1, 2))
         terms = softmax(terms, axis=0)
-        mean, square = np.zeros_like(scores), np.zeros_like(scores)
-        for kind, term, chances in zip(self.kinds, terms, weights, strict=False):
-            mean += kind.signal * term[:, np.newaxis, np.newaxis] * chances
-            square += kind.signal**2 * term[:, np.newaxis, np.newaxis] * chances
+        mean, square = (
+            np.einsum("k,kn,knlj->nlj", power, terms[:-1], weights)
+            for power in (signals, signals**2)
+        )
         return _Posterior(mean, square, 1.0 - terms[-1])
+
+
+class HiddenNoise:
+    """A matrix of independent standard normals, drawn only as far as its products show it.
+
+    Given some products of the matrix with vectors, the next one is Gaussian with a known mean.
+    """
+
+    def __init__(self, n_rows: int, n_columns: int, rng: np.random.Generator) -> None:
+        self._rng = rng
+        # Orthonormal vectors whose products are known, with these, by side.
+        self._products: tuple[list[tuple[Floats, Floats]], list[tuple[Floats, Floats]]] = ([], [])
+        self._sizes = n_columns, n_rows
+
+    def times(self, vector: Floats, transposed: bool = False) -> Floats:
+        """Return the product with a vector over the columns, or the transposed matrix's."""
+        side = int(transposed)
+        products, across = self._products[side], self._products[1 - side]
+        result, rest = np.zeros(self._sizes[1 - side]), vector.copy()
+        for _ in range(2):  # the second pass removes what rounding left
+            for unit, image in products:
+                along = float(unit @ rest)
+                result += along * image
+                rest -= along * unit
+        size = float(np.linalg.norm(rest))
+        if size <= 1e-12 * float(np.linalg.norm(vector)):
+            return result
+        unit = rest / size
+        image = self._rng.standard_normal(result.size)
+        for other, other_image in across:  # along these it is known already
+            image += (float(other_image @ unit) - float(other @ image)) * other
+        products.append((unit, image))
+        return result + size * image
 
 
 def sample_posterior_mean(
@@ -249,7 +241,7 @@ def iterate(
     """Pass messages between the directions and the signals of the tokens until both stay."""
     n_kinds, dim = directions.shape
     signal = np.concatenate([block.signal.reshape(-1, n_kinds) for block in blocks])
-    edges = np.cumsum([0, *(len(block.signal) * block.signal.shape[1] for block in blocks)])
+    edges = np.cumsum([block.signal.size // n_kinds for block in blocks])[:-1]
     mean, overlaps = np.zeros((n_kinds, dim)), np.zeros(n_kinds)
     expected = [block.posterior(np.zeros_like(block.signal), overlaps) for block in blocks]
     if n_kinds > 1:  # all kinds alike would stay so: let each sample speak for one
@@ -263,7 +255,7 @@ def iterate(
     n_iterations, converged = 0, False
     while n_iterations < max_iter and not converged:
         rest = dim * np.linalg.inv(dim * np.eye(n_kinds) + tokens.T @ tokens)  # 1 − M
-        noise_along = np.stack([noise.transposed_times(column) for column in tokens.T])
+        noise_along = np.stack([noise.times(column, transposed=True) for column in tokens.T])
         seen = (tokens.T @ signal) @ directions + noise_along
         mean = rest @ (seen - spread @ mean) / dim
         before, overlaps = overlaps, 1.0 - np.diag(rest)
@@ -271,8 +263,8 @@ def iterate(
         scores = signal @ (directions @ mean.T) - tokens @ rest
         scores += np.stack([noise.times(row) for row in mean], axis=1)
         expected = [
-            block.posterior(scores[low:high].reshape(block.signal.shape), overlaps)
-            for block, low, high in zip(blocks, edges[:-1], edges[1:], strict=True)
+            block.posterior(part.reshape(block.signal.shape), overlaps)
+            for block, part in zip(blocks, np.split(scores, edges), strict=True)
         ]
         tokens = np.concatenate([posterior.mean.reshape(-1, n_kinds) for posterior in expected])
         squares = sum(posterior.square.sum(axis=(0, 1)) for posterior in expected)
@@ -303,8 +295,5 @@ def _draw_blocks(
             if rows.any():
                 positions = kind.draw_positions(int(rows.sum()), rng)
                 signal[rows, :, direction[rows]] = kind.signal * positions
-        likely = np.flatnonzero(group.priors[row])
-        possible = tuple(group.kinds[i] for i in likely)
-        chances = group.priors[row][likely]
-        blocks.append(_Block(possible, chances, signal, drawn.label[seen] == 1))
+        blocks.append(_Block(group, group.priors[row], signal, drawn.label[seen] == 1))
     return blocks

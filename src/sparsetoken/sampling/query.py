@@ -1,12 +1,12 @@
 """Two gradient steps from zero, sampled in O(n + d) (docs/theory, sections 3 and 7)."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsetoken._types import Floats, Indices
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimate import Record
 from sparsetoken.problem import Problem, RandomState, prepare_sample
@@ -56,14 +56,12 @@ class LearnedQuery(Record):
     @property
     def cosine(self) -> float:
         """Cosine between the query and the signal's direction; 0 for a zero query."""
-        norm = self.query_norm
-        return self.query_overlap / norm if norm > 0 else 0.0
+        return self.query_overlap / (self.query_norm or 1.0)
 
     @property
     def cosines(self) -> Floats:
         """Cosine between the query and each of the directions."""
-        norm = self.query_norm
-        return self.directions @ self.query / norm if norm > 0 else np.zeros(len(self.directions))
+        return np.asarray(self.directions @ self.query / (self.query_norm or 1.0))
 
     @property
     def sharpness(self) -> float:
@@ -140,47 +138,45 @@ def sample_query(
         check_real(name, rate, low=0.0)
     setting = prepare_sample(problem, n_samples, dim, random_state, direction, np.float64)
     rng, directions = setting.rng, setting.directions
-
-    samples = _draw_samples(problem, n_samples, rng)
+    samples = _Samples(problem, n_samples, directions, rng)
     residual = np.asarray(loss.derivative(np.zeros(n_samples), samples.sign))
-    readout, pooled_score = _readout_step(samples, residual, directions, lr_readout, rng)
+    readout, pooled_score = _readout_step(samples, residual, lr_readout, rng)
     bias = -lr_bias * float(residual.mean())
     slope = np.asarray(loss.derivative(pooled_score + bias, samples.sign))
     if center:
         slope = slope - slope.mean()
-    query = _query_step(samples, slope / samples.length, readout, directions, rng)
+    query = _query_step(samples, slope / samples.length, readout, rng)
     query *= -lr_query * beta / n_samples
     return LearnedQuery(query, readout, bias, directions, beta)
 
 
-class _Samples(NamedTuple):
-    """What the steps need of each sample: its recorded sign, and its length and signal."""
+class _Samples:
+    """What the steps need of each sample, and the directions of the kinds of signal."""
 
-    sign: Floats
-    length: Floats
-    n_signal: Floats
-    signal: Floats
-    """Strength of the signal; zero for a negative."""
-    kinds: Indices
-    """Index of its direction."""
+    def __init__(
+        self, problem: Problem, n_samples: int, directions: Floats, rng: np.random.Generator
+    ) -> None:
+        drawn = problem.draw(n_samples, rng)
+        self.length, self.n_signal, signal = (
+            np.array([getattr(kind, name) for kind in problem.kinds], dtype=float)[drawn.kind]
+            for name in ("n_tokens", "n_signal", "signal")
+        )
+        self.signal = np.where(drawn.positive, signal, 0.0)  # its strength
+        self.sign = np.where(drawn.label == 1, 1.0, -1.0)  # as recorded
+        self.directions, self.direction = directions, np.maximum(drawn.direction, 0)
 
+    def along(self, vector: Floats) -> Floats:
+        """Return the overlap of a vector with each sample's direction."""
+        return (self.directions @ vector)[self.direction]
 
-def _draw_samples(problem: Problem, n_samples: int, rng: np.random.Generator) -> _Samples:
-    drawn = problem.draw(n_samples, rng)
-    length, n_signal, signal = (
-        np.array([getattr(kind, name) for kind in problem.kinds], dtype=float)[drawn.kind]
-        for name in ("n_tokens", "n_signal", "signal")
-    )
-    sign = np.where(drawn.label == 1, 1.0, -1.0)
-    return _Samples(sign, length, n_signal, np.where(drawn.positive, signal, 0.0), drawn.direction)
+    def sum_directions(self, weights: Floats) -> Floats:
+        """Add up the directions of the samples, weighted."""
+        totals = np.bincount(self.direction, weights, minlength=len(self.directions))
+        return np.asarray(totals @ self.directions)
 
 
 def _readout_step(
-    samples: _Samples,
-    residual: Floats,
-    directions: Floats,
-    lr_readout: float,
-    rng: np.random.Generator,
+    samples: _Samples, residual: Floats, lr_readout: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Draw w₁ and, given it, the scores ⟨w₁, X̄ᵢ⟩ of the samples it was learned from.
 
@@ -192,8 +188,8 @@ def _readout_step(
     mean = samples.signal * samples.n_signal / samples.length
     root = np.sqrt(samples.length)
     size = float(np.linalg.norm(residual / root))
-    noise_sum = size * rng.standard_normal(directions.shape[1])
-    along = _by_kind(samples, residual * mean, directions)
+    noise_sum = size * rng.standard_normal(samples.directions.shape[1])
+    along = samples.sum_directions(residual * mean)
     readout = -lr_readout / n_samples * (along + noise_sum)
 
     unit = residual / root / size if size > 0 else np.zeros_like(residual)
@@ -201,17 +197,11 @@ def _readout_step(
     fresh -= unit * (unit @ fresh)
     memory = float(readout @ noise_sum) / size if size > 0 else 0.0
     score = (np.linalg.norm(readout) * fresh + memory * unit) / root
-    return readout, score + mean * (directions @ readout)[samples.kinds]
-
-
-def _by_kind(samples: _Samples, weights: Floats, directions: Floats) -> Floats:
-    """Add up the directions of the samples, weighted."""
-    totals = [float(weights[samples.kinds == kind].sum()) for kind in range(len(directions))]
-    return np.asarray(totals @ directions)
+    return readout, score + mean * samples.along(readout)
 
 
 def _query_step(
-    samples: _Samples, slope: Floats, readout: Floats, directions: Floats, rng: np.random.Generator
+    samples: _Samples, slope: Floats, readout: Floats, rng: np.random.Generator
 ) -> Floats:
     """Draw Σᵢ hᵢ Xᵢᵀ P Xᵢ w₁ given w₁ and the hᵢ, where P removes the mean over the tokens.
 
@@ -223,7 +213,7 @@ def _query_step(
     if norm == 0.0:
         return np.zeros_like(readout)
     k = samples.n_signal * (1.0 - samples.n_signal / samples.length)
-    shift = samples.signal * (directions @ readout)[samples.kinds] * np.sqrt(k)
+    shift = samples.signal * samples.along(readout) * np.sqrt(k)
     # t = P X w₁: (shift + ‖w₁‖ν) along P v, ‖w₁‖·rest orthogonal to it; negatives have no shift.
     along = np.where(k > 0, rng.standard_normal(k.size), 0.0) if k.any() else np.zeros(k.size)
     degrees = samples.length - 1 - (k > 0)
@@ -238,4 +228,4 @@ def _query_step(
     total = math.sqrt(float(slope**2 @ t_squared)) * spread
     total += float(slope @ noise_overlap) * unit
     pull = slope * samples.signal * np.sqrt(k) * t_along  # h θ v·t
-    return total + _by_kind(samples, pull, directions)
+    return total + samples.sum_directions(pull)

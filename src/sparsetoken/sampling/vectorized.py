@@ -27,27 +27,26 @@ def sample_vectorized(
 ) -> tuple[Floats, Indices]:
     """Draw features that stand for vec(X), the coordinates along the signal first, and labels."""
     drawn = problem.draw(n_samples, rng)
-    (n_tokens,) = problem.lengths
-    n_kinds = problem.n_kinds
+    (n_tokens,), n_kinds = problem.lengths, problem.n_kinds
     n_noise, n_along = n_tokens * (dim - n_kinds), n_tokens * n_kinds
     features = np.zeros((n_samples, n_along + min(n_noise, n_samples)))
-    n_signal = np.array([kind.n_signal for kind in problem.kinds])[drawn.kind]
-    marked = (np.arange(n_tokens) < n_signal[:, np.newaxis]) & drawn.positive[:, np.newaxis]
-    signal = np.array([kind.signal for kind in problem.kinds])[drawn.kind]
-    shift = signal[:, np.newaxis] * rng.permuted(marked, axis=1)
+    n_signal, signal = (
+        np.array([getattr(kind, name) for kind in problem.kinds])[drawn.kind, np.newaxis]
+        for name in ("n_signal", "signal")
+    )
+    marked = (np.arange(n_tokens) < n_signal) & drawn.positive[:, np.newaxis]
+    shift = signal * rng.permuted(marked, axis=1)
     along = rng.standard_normal((n_samples, n_kinds, n_tokens))
     along[np.arange(n_samples), drawn.direction] += shift
     features[:, :n_along] = along.reshape(n_samples, -1)
-    y = drawn.label
     noise = features[:, n_along:]
     if n_noise <= n_samples:
         noise[:] = rng.standard_normal(noise.shape)
-        return features, y
+        return features, drawn.label
     for row in range(1, n_samples):
         noise[row, :row] = rng.standard_normal(row)
-    degrees = n_noise - np.arange(n_samples)
-    np.fill_diagonal(noise, np.sqrt(rng.chisquare(degrees)))
-    return features, y
+    np.fill_diagonal(noise, np.sqrt(rng.chisquare(n_noise - np.arange(n_samples))))
+    return features, drawn.label
 
 
 def vectorized_performance(

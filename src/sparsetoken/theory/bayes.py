@@ -89,15 +89,10 @@ class _ExactRule:
         def excess(threshold: float) -> float:
             return math.log(max(self._above(threshold)[0], 1e-300) / goal)
 
-        ends = []
-        for sign in (-1.0, 1.0):
-            end = sign
-            while sign * excess(end) > 0.0 and abs(end) < 500.0:
-                end *= 2.0
-            ends.append(end)
-        if excess(ends[0]) * excess(ends[1]) >= 0.0:  # scores that hardly vary
-            return ends[excess(ends[0]) > 0.0]
-        return float(brentq(excess, *ends, xtol=1e-8))
+        low, high = self._span
+        if excess(low) * excess(high) >= 0.0:  # scores that hardly vary
+            return high if excess(low) > 0.0 else low
+        return float(brentq(excess, low, high, xtol=1e-8))
 
     def _above(self, threshold: float) -> tuple[float, float]:
         """Probability of a score above, jointly with each recorded label: negative, positive."""

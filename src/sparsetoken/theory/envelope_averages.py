@@ -11,7 +11,7 @@ quicker; any other loss by the same rule in NumPy.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -23,6 +23,7 @@ from sparsetoken.theory.interpolation import interpolate
 
 _ROOT_2PI = 2.5066282746310002
 _WIDEST = 80.0  # deviation over which exp(−margin) stays within floats from node to node
+_MOST_NODES = 2**15  # of all points: many points of an attention model average kinks out
 _GAUSS = tuple(
     0.5 * (a + b) for a, b in zip(np.polynomial.legendre.leggauss(8), (1.0, 0.0), strict=True)
 )
@@ -31,26 +32,16 @@ _GAUSS = tuple(
 class Moments(NamedTuple):
     """Averages over G, one entry per point."""
 
-    envelope: Floats
-    """E[M]"""
-    h: Floats
-    """E[h]"""
-    gh: Floats
-    """E[G h]"""
-    hh: Floats
-    """E[h²]"""
-    k: Floats
-    """E[k]"""
-    gk: Floats
-    """E[G k]"""
-    ggk: Floats
-    """E[G² k]"""
-    hk: Floats
-    """E[h k]"""
-    ghk: Floats
-    """E[G h k]"""
-    hhk: Floats
-    """E[h² k]"""
+    envelope: Floats  # E[M]
+    h: Floats  # E[h]
+    gh: Floats  # E[G h]
+    hh: Floats  # E[h²]
+    k: Floats  # E[k]
+    gk: Floats  # E[G k]
+    ggk: Floats  # E[G² k]
+    hk: Floats  # E[h k]
+    ghk: Floats  # E[G h k]
+    hhk: Floats  # E[h² k]
 
 
 def envelope_moments(
@@ -63,14 +54,13 @@ def envelope_moments(
     *,
     smoothing: float = 0.0,
     resolution: float = math.inf,
-    value: bool = True,
 ) -> Moments:
     """Return the averages of each point, of deviation ``norm``·c and envelope scale ``chi``·c².
 
     c is the point's ``scale``. ``chi`` zero gives the averages of the loss itself. ``smoothing``
     replaces the loss by its own envelope at that scale, which just adds to the scale. With a finite
     ``resolution``, a loss without closed forms is averaged on a grid of (mean, c), this fine, and
-    interpolated. Without ``value`` E[M] of the logistic loss may be left out, as zero.
+    interpolated.
     """
 
     def average(label: Floats, mean: Floats, scale: Floats) -> Moments:
@@ -80,7 +70,7 @@ def envelope_moments(
         if loss.corner is not None:
             return _hinge(*arguments, loss.corner)
         if loss.logistic:
-            return _logistic(*arguments, value)
+            return _logistic(*arguments)
         return _any_loss(loss, *arguments)
 
     if not math.isfinite(resolution) or loss.quadratic or loss.corner is not None:
@@ -170,14 +160,12 @@ def _hinge_wide(upper: Floats, width: Floats, deviation: Floats) -> Floats:
     )  # fmt: skip
 
 
-def _logistic(
-    label: Floats, mean: Floats, deviation: Floats, scale: Floats, value: bool
-) -> Moments:
+def _logistic(label: Floats, mean: Floats, deviation: Floats, scale: Floats) -> Moments:
     widest = float(deviation.max())
     nodes, weights = gaussian_rule(_logistic_step(widest))
     sums = np.zeros((10, mean.size))
     if widest < _WIDEST and not scale.any():
-        _logistic_kernel(label * mean, deviation, nodes, weights, value, sums)
+        _logistic_kernel(label * mean, deviation, nodes, weights, sums)
     else:
         _envelope_kernel(label * mean, deviation, scale, nodes, weights, sums)
     return _from_margin(label, sums)
@@ -185,36 +173,24 @@ def _logistic(
 
 def _any_loss(loss: Loss, label: Floats, mean: Floats, deviation: Floats, scale: Floats) -> Moments:
     """Refine the rule until half of its nodes give the same: kinks of ℓ′ or ℓ″ need many."""
+    y, s = label[:, np.newaxis], scale[:, np.newaxis]
     step = min(0.2, _logistic_step(float(deviation.max())))
     while True:
-        nodes, weights = gaussian_rule(step)
-        integrands = _integrands(loss, label, mean, deviation, scale, nodes)
+        g, weights = gaussian_rule(step)
+        r = mean[:, np.newaxis] + deviation[:, np.newaxis] * g
+        p = loss.prox(r, y, s)
+        h = np.broadcast_to(loss.derivative(p, y), p.shape)
+        curvature = loss.second_derivative(p, y)
+        k = np.broadcast_to(curvature / (1.0 + s * curvature), p.shape)
+        envelope = loss.value(p, y) + 0.5 * s * h**2
+        integrands = envelope, h, g * h, h**2, k, g * k, g**2 * k, h * k, g * h * k, h**2 * k
         averages = Moments(*(each @ weights for each in integrands))
-        half = Moments(*(each[:, ::2] @ (2.0 * weights[::2]) for each in integrands))
+        half = (each[:, ::2] @ (2.0 * weights[::2]) for each in (h, g * h))
         typical = np.sqrt(averages.hh) + 1e-300
-        missed = np.maximum(np.abs(averages.h - half.h), np.abs(averages.gh - half.gh)) / typical
-        if float(missed.max(initial=0.0)) < 1e-6 or 4 * nodes.size * mean.size > _MOST_NODES:
+        missed = np.abs(np.stack([averages.h, averages.gh]) - np.stack(list(half))) / typical
+        if float(missed.max(initial=0.0)) < 1e-6 or 4 * g.size * mean.size > _MOST_NODES:
             return averages
         step /= 4.0
-
-
-_MOST_NODES = 2**15  # of all points: many points of an attention model average kinks out
-
-
-def _integrands(
-    loss: Loss, label: Floats, mean: Floats, deviation: Floats, scale: Floats, nodes: Floats
-) -> tuple[Any, ...]:
-    y = label[:, np.newaxis]
-    s = scale[:, np.newaxis]
-    r = mean[:, np.newaxis] + deviation[:, np.newaxis] * nodes
-    p = loss.prox(r, y, s)
-    h = np.broadcast_to(loss.derivative(p, y), p.shape)
-    curvature = loss.second_derivative(p, y)
-    k = np.broadcast_to(curvature / (1.0 + s * curvature), p.shape)
-    envelope = loss.value(p, y) + 0.5 * s * h**2
-    return (
-        envelope, h, nodes * h, h**2, k, nodes * k, nodes**2 * k, h * k, nodes * h * k, h**2 * k,
-    )  # fmt: skip
 
 
 _prox = Logistic.prox
@@ -233,7 +209,6 @@ def _envelope_kernel(margin, deviation, scale, nodes, weights, sums):  # type: i
         p = _prox(u, 1.0, s)
         slope = 1.0 / (1.0 + np.exp(min(p, 700.0)))
         du = sd * (nodes[1] - nodes[0])
-        t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = t8 = t9 = 0.0
         for j in range(nodes.size):
             if j > 0:
                 w = s * slope * (1.0 - slope)
@@ -258,57 +233,40 @@ def _envelope_kernel(margin, deviation, scale, nodes, weights, sums):  # type: i
             value = -np.log1p(-slope) if slope < 0.5 else -p - np.log(slope)
             h, t, weight = -slope, nodes[j], weights[j]
             wh, wk = weight * h, weight * k
-            t0 += weight * value + 0.5 * s * wh * h
-            t1 += wh
-            t2 += t * wh
-            t3 += wh * h
-            t4 += wk
-            t5 += t * wk
-            t6 += t * t * wk
-            t7 += wk * h
-            t8 += t * wk * h
-            t9 += wk * h * h
-        # One by one: a tuple assigned to a slice would take seconds to compile.
-        sums[0, i], sums[1, i], sums[2, i], sums[3, i], sums[4, i] = t0, t1, t2, t3, t4
-        sums[5, i], sums[6, i], sums[7, i], sums[8, i], sums[9, i] = t5, t6, t7, t8, t9
+            sums[0, i] += weight * value + 0.5 * s * wh * h
+            sums[1, i] += wh
+            sums[2, i] += t * wh
+            sums[3, i] += wh * h
+            sums[4, i] += wk
+            sums[5, i] += t * wk
+            sums[6, i] += t * t * wk
+            sums[7, i] += wk * h
+            sums[8, i] += t * wk * h
+            sums[9, i] += wk * h * h
 
 
 @njit(error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp"})
-def _logistic_kernel(margin, deviation, nodes, weights, value, sums):  # type: ignore[no-untyped-def]
+def _logistic_kernel(margin, deviation, nodes, weights, sums):  # type: ignore[no-untyped-def]
     """Fill ``sums`` with the moments of the loss itself, in the margin.
 
-    The nodes are evenly spaced, so that exp(−margin) is multiplied by one factor per node. Points
-    are in blocks that stay in the cache.
+    The nodes are evenly spaced, so that exp(−margin) is multiplied by one factor per node.
     """
-    block = 256
-    odds, ratio, total = np.empty(block), np.empty(block), np.empty((10, block))
-    step = nodes[1] - nodes[0]
-    for start in range(0, margin.size, block):
-        size = min(block, margin.size - start)
-        total[:] = 0.0
-        for i in range(size):
-            sd = deviation[start + i]
-            first = min(max(-(margin[start + i] + sd * nodes[0]), -600.0), 600.0)
-            odds[i], ratio[i] = math.exp(first), math.exp(-sd * step)
-        for j in range(nodes.size):
-            g, w = nodes[j], weights[j]
-            for i in range(size):
-                p = odds[i] / (1.0 + odds[i])  # −ℓ′ in the margin
-                wp, wk = w * p, w * p * (1.0 - p)
-                total[1, i] -= wp
-                total[2, i] -= g * wp
-                total[3, i] += wp * p
-                total[4, i] += wk
-                total[5, i] += g * wk
-                total[6, i] += g * g * wk
-                total[7, i] -= wk * p
-                total[8, i] -= g * wk * p
-                total[9, i] += wk * p * p
-            if value:
-                for i in range(size):
-                    total[0, i] += w * math.log1p(odds[i])
-            for i in range(size):
-                odds[i] *= ratio[i]
-        for m in range(10):
-            for i in range(size):
-                sums[m, start + i] = total[m, i]
+    odds = np.exp(np.minimum(np.maximum(-(margin + deviation * nodes[0]), -600.0), 600.0))
+    ratio = np.exp(-deviation * (nodes[1] - nodes[0]))
+    for j in range(nodes.size):
+        g, w = nodes[j], weights[j]
+        for i in range(margin.size):
+            p = odds[i] / (1.0 + odds[i])  # −ℓ′ in the margin
+            wp, wk = w * p, w * p * (1.0 - p)
+            sums[1, i] -= wp
+            sums[2, i] -= g * wp
+            sums[3, i] += wp * p
+            sums[4, i] += wk
+            sums[5, i] += g * wk
+            sums[6, i] += g * g * wk
+            sums[7, i] -= wk * p
+            sums[8, i] -= g * wk * p
+            sums[9, i] += wk * p * p
+        for i in range(margin.size):
+            sums[0, i] += w * math.log1p(odds[i])
+            odds[i] *= ratio[i]

@@ -48,12 +48,29 @@ class FeatureModel:
     sharpness: float
     n_points: int
 
-    def law(self, problem: Problem) -> FeatureLaw:
-        """Law of the model's features; a linear model's are rescaled to unit noise."""
-        if self.pooling is None:
-            return linear_law(problem.seen_by_one_query(), self._length(problem))
-        seen = problem.seen_by_one_query()
-        return attention_law(seen, self.pooling, self.cosine, self.sharpness, self.n_points)
+    def law(self, problem: Problem, trained: Problem) -> FeatureLaw:
+        """Law of the features under a problem, for a readout trained on the same or another one.
+
+        A linear model's features are rescaled to unit noise in the training.
+        """
+        if problem.n_kinds != trained.n_kinds:
+            raise ValueError(
+                f"problem.n_kinds must stay the same, got {problem.n_kinds} after training on "
+                f"{trained.n_kinds}: one query knows the mean of the directions only"
+            )
+        seen, length = problem.seen_by_one_query(), self._length(trained)
+        if self.pooling is not None:
+            return attention_law(seen, self.pooling, self.cosine, self.sharpness, self.n_points)
+        if self.name == "vectorized" and self._length(problem) != length:
+            raise ValueError(
+                "problem.n_tokens must stay the same for a vectorized model, "
+                f"got {self._length(problem)} after training on {length}"
+            )
+        return linear_law(seen, length)
+
+    def window_law(self, problem: Problem, trained: Problem, n_windows: int) -> FeatureLaw:
+        """Law of one of several equal windows, the one with all of the signal if there is one."""
+        return self.law(problem.windows(n_windows), trained)
 
     def ratio(self, problem: Problem, alpha: float) -> float:
         """Return the samples per weight: a vectorized readout has L weights per dimension."""
@@ -72,27 +89,6 @@ class FeatureModel:
         if self.name == "vectorized":
             return problem.only_length("model 'vectorized' needs")
         return problem.lengths[0]
-
-    def law_on(self, problem: Problem, trained: Problem) -> FeatureLaw:
-        """Law under another problem, in the units of the one the readout was trained on."""
-        if problem.n_kinds != trained.n_kinds:
-            raise ValueError(
-                f"problem.n_kinds must stay the same, got {problem.n_kinds} after training on "
-                f"{trained.n_kinds}: one query knows the mean of the directions only"
-            )
-        if self.pooling is not None:
-            return self.law(problem)
-        length = self._length(trained)
-        if self.name == "vectorized" and self._length(problem) != length:
-            raise ValueError(
-                "problem.n_tokens must stay the same for a vectorized model, "
-                f"got {self._length(problem)} after training on {length}"
-            )
-        return linear_law(problem.seen_by_one_query(), length)
-
-    def window_law(self, problem: Problem, trained: Problem, n_windows: int) -> FeatureLaw:
-        """Law of one of several equal windows, the one with all of the signal if there is one."""
-        return self.law_on(problem.windows(n_windows), trained)
 
 
 def get_model(
@@ -228,14 +224,12 @@ def _draw_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Floa
         start += n
     np.negative(np.expm1(uniform, out=uniform), out=uniform)
     np.negative(ndtri(uniform, out=uniform), out=uniform)
-    return np.asfortranarray(uniform)  # sums over the tokens of all points at once are quicker
-
-
-@lru_cache(maxsize=128)
-def _cached_noise(n_tokens: int, n_signal: int, n_points: int, batch: int) -> Floats:
-    noise = _draw_noise(n_tokens, n_signal, n_points, batch)
+    noise = np.asfortranarray(uniform)  # sums over the tokens of all points at once are quicker
     noise.flags.writeable = False
     return noise
+
+
+_cached_noise = lru_cache(maxsize=128)(_draw_noise)
 
 
 def sobol_normals(n_rows: int, n_columns: int, rng: np.random.Generator) -> Floats:

@@ -41,51 +41,41 @@ def interpolate(
     ``resolution`` is the number of grid points per unit of the mean, or per deviation ``norm``·c of
     the Gaussian if that is wider; the number of scales grows with it.
     """
+
+    def from_grid(y: float, mean: Floats, scale: Floats, logs: Floats) -> Floats:
+        """Return the averages of points of one label and similar scales."""
+        spread = float(np.ptp(logs))
+        width = math.hypot(1.0, norm * float(scale.min()))
+        n_means = 2 + math.ceil(np.ptp(mean) * resolution / width)
+        n_scales = 1 if spread < 1e-7 else min(10, 3 + round(2 * resolution))
+        if n_means > _MOST_MEANS or n_means * n_scales >= mean.size:
+            return np.stack(average(np.full(mean.size, y), mean, scale))
+        means = np.linspace(mean.min(), mean.max(), n_means)
+        middle, half = logs.min() + 0.5 * spread, max(0.5 * spread, 1e-7)
+        chebyshev = np.cos(np.pi * (np.arange(n_scales) + 0.5) / n_scales)
+        scales = np.exp(middle + half * chebyshev)
+        grid_mean, grid_scale = (a.ravel() for a in np.meshgrid(means, scales, indexing="ij"))
+        table = np.stack(average(np.full(grid_mean.size, y), grid_mean, grid_scale), axis=1)
+        table *= (1.0 + chi * grid_scale**2)[:, np.newaxis] ** _POWERS
+        table = table.reshape(n_means, n_scales, 10)
+        result = np.empty((10, mean.size))
+        step = max(means[1] - means[0], 1e-300)
+        shrink = 1.0 / (1.0 + chi * scale**2)
+        places = (mean - means[0]) / step, (logs - middle) / half
+        _interpolate(*places, shrink, step, chebyshev, _lagrange(chebyshev), table, result)
+        return result
+
     logs = np.log(np.maximum(scale, 1e-300))
     if np.ptp(logs) <= _WIDEST and np.ptp(label) == 0.0:
-        return _from_grid(average, label[0], mean, scale, logs, chi, norm, resolution)
+        return from_grid(label[0], mean, scale, logs)
     result = np.empty((10, mean.size))
     grid = np.minimum((logs.max() - logs) / _WIDEST, _MOST_GRIDS).astype(int)
     for y, index in itertools.product((-1.0, 1.0), range(_MOST_GRIDS + 1)):
         rows = np.flatnonzero((grid == index) & (label == y))
-        points = mean[rows], scale[rows]
         if rows.size and index < _MOST_GRIDS:
-            result[:, rows] = _from_grid(average, y, *points, logs[rows], chi, norm, resolution)
+            result[:, rows] = from_grid(y, mean[rows], scale[rows], logs[rows])
         elif rows.size:
-            result[:, rows] = average(label[rows], *points)
-    return result
-
-
-def _from_grid(
-    average: Callable[[Floats, Floats, Floats], Any],
-    label: float,
-    mean: Floats,
-    scale: Floats,
-    logs: Floats,
-    chi: float,
-    norm: float,
-    resolution: float,
-) -> Floats:
-    """Return the averages of points of one label and similar scales."""
-    spread = float(np.ptp(logs))
-    width = math.hypot(1.0, norm * float(scale.min()))
-    n_means = 2 + math.ceil(np.ptp(mean) * resolution / width)
-    n_scales = 1 if spread < 1e-7 else min(10, 3 + round(2 * resolution))
-    if n_means > _MOST_MEANS or n_means * n_scales >= mean.size:
-        return np.stack(average(np.full(mean.size, label), mean, scale))
-    means = np.linspace(mean.min(), mean.max(), n_means)
-    middle, half = logs.min() + 0.5 * spread, max(0.5 * spread, 1e-7)
-    chebyshev = np.cos(np.pi * (np.arange(n_scales) + 0.5) / n_scales)
-    scales = np.exp(middle + half * chebyshev)
-    grid_mean, grid_scale = (a.ravel() for a in np.meshgrid(means, scales, indexing="ij"))
-    table = np.stack(average(np.full(grid_mean.size, label), grid_mean, grid_scale), axis=1)
-    table *= (1.0 + chi * grid_scale**2)[:, np.newaxis] ** _POWERS
-    table = table.reshape(n_means, n_scales, 10)
-    result = np.empty((10, mean.size))
-    step = max(means[1] - means[0], 1e-300)
-    shrink = 1.0 / (1.0 + chi * scale**2)
-    places = (mean - means[0]) / step, (logs - middle) / half
-    _interpolate(*places, shrink, step, chebyshev, _lagrange(chebyshev), table, result)
+            result[:, rows] = average(label[rows], mean[rows], scale[rows])
     return result
 
 

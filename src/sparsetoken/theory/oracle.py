@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -220,78 +220,69 @@ def _hardmax(problem: Problem, n_points: int) -> Estimate:
     return Estimate(_best_threshold(problem, tails, -9.0, top + 9.0))
 
 
-def _pooling_oracle(pooling: Pooling) -> Callable[[Problem, int], Estimate]:
-    def oracle(problem: Problem, n_points: int) -> Estimate:
-        """Search the sharpness on a quarter of the points, which hardly moves it; then use all."""
-        quarter, every = (_PooledSamples(problem, n) for n in (max(256, n_points // 4), n_points))
+def _sharpened(problem: Problem, n_points: int, pooling: Pooling) -> Estimate:
+    """Search the sharpness on a quarter of the points, which hardly moves it; then use all."""
+    quarter, every = (WeightedSamples(problem, n) for n in (max(256, n_points // 4), n_points))
 
-        def at(log_sharpness: float) -> float:
-            return quarter.least_error(pooling, math.exp(log_sharpness))
+    def at(log_sharpness: float) -> float:
+        return _least_error(quarter, pooling, math.exp(log_sharpness))
 
-        grid = np.linspace(math.log(0.1), math.log(30.0), 13)
-        values = np.array([at(point) for point in grid])
-        lower = np.diff(values) < 0
-        candidates = []
-        for index in 1 + np.flatnonzero(lower[:-1] & ~lower[1:]):
-            bracket = float(grid[index - 1]), float(grid[index + 1])
-            least = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
-            candidates.append(float(least.x))
-        candidates += [grid[values.argmin()]] if pooling.mean_to_max else grid[[0, -1]].tolist()
-        reached = [every.least_error(pooling, math.exp(point)) for point in candidates]
-        if pooling.mean_to_max:  # both limits are known exactly
-            for limit, sharpness in ((_pooled, 0.0), (_hardmax, math.inf)):
-                exact = limit(problem, 0)
-                reached.append(Estimate(exact, LEAST_UNCERTAINTY, sharpness=sharpness))
-        best = min(reached)
-        # Those that may be the best too are as uncertain as it is to be the least.
-        rivals = [other for other in reached if other - 3.0 * other.uncertainty <= best]
-        bar = max(other.uncertainty for other in rivals)
-        return Estimate(best, bar, sharpness=vars(best)["sharpness"])
-
-    return oracle
+    grid = np.linspace(math.log(0.1), math.log(30.0), 13)
+    values = np.array([at(point) for point in grid])
+    lower = np.diff(values) < 0
+    candidates = []
+    for index in 1 + np.flatnonzero(lower[:-1] & ~lower[1:]):
+        bracket = float(grid[index - 1]), float(grid[index + 1])
+        least = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
+        candidates.append(float(least.x))
+    candidates += [grid[values.argmin()]] if pooling.mean_to_max else grid[[0, -1]].tolist()
+    reached = [_least_error(every, pooling, math.exp(point)) for point in candidates]
+    if pooling.mean_to_max:  # both limits are known exactly
+        for limit, sharpness in ((_pooled, 0.0), (_hardmax, math.inf)):
+            reached.append(Estimate(limit(problem, 0), LEAST_UNCERTAINTY, sharpness=sharpness))
+    best = min(reached)
+    # Those that may be the best too are as uncertain as it is to be the least.
+    rivals = [other for other in reached if other - 3.0 * other.uncertainty <= best]
+    bar = max(other.uncertainty for other in rivals)
+    return Estimate(best, bar, sharpness=vars(best)["sharpness"])
 
 
-class _PooledSamples(WeightedSamples):
-    """Points that are pooled, with the best threshold on what comes out."""
+def _least_error(samples: WeightedSamples, pooling: Pooling, sharpness: float) -> Estimate:
+    """Return the least error of a threshold on the pooled feature along the signal.
 
-    def least_error(self, pooling: Pooling, sharpness: float) -> Estimate:
-        """Return the least error of a threshold on the feature along the signal.
+    The step at the threshold is smoothed by a kernel of fourth order, 2Φ(·/h) − Φ(·/√2h): steps at
+    the points would favor the threshold that suits the sample, and spoil the Sobol points. No rule
+    is better on the points than that of the likelihood ratio.
+    """
+    problem, missed, alarm = samples.problem, samples.missed, samples.alarm
+    features = [
+        [np.einsum("nl,nl->n", pooling.weights(sharpness * x), x) for x in samples.tokens(batch)]
+        for batch in range(BATCHES)
+    ]
+    scores = np.stack([np.concatenate(lengths) for lengths in features])
+    # The last points are negatives of one kind.
+    n_noise = features[0][-1].size // (2 * len(problem.by_length[-1].kinds))
+    width = 0.1 * float(scores[:, -n_noise:].std()) + 1e-12
 
-        The step at the threshold is smoothed by a kernel of fourth order, 2Φ(·/h) − Φ(·/√2h): steps
-        at the points would favor the threshold that suits the sample, and spoil the Sobol points.
-        No rule is better on the points than that of the likelihood ratio.
-        """
-        missed, alarm = self.missed, self.alarm
-        features = [
-            [np.einsum("nl,nl->n", pooling.weights(sharpness * x), x) for x in self.tokens(batch)]
-            for batch in range(BATCHES)
-        ]
-        scores = np.stack([np.concatenate(lengths) for lengths in features])
-        # The last points are negatives of one kind.
-        n_noise = features[0][-1].size // (2 * len(self.problem.by_length[-1].kinds))
-        width = 0.1 * float(scores[:, -n_noise:].std()) + 1e-12
+    def each(threshold: float) -> Floats:
+        z = (threshold - scores) / width
+        below = 2.0 * ndtr(z) - ndtr(z / math.sqrt(2.0))
+        return alarm + (missed - alarm) * below
 
-        def each(threshold: float) -> Floats:
-            z = (threshold - scores) / width
-            below = 2.0 * ndtr(z) - ndtr(z / math.sqrt(2.0))
-            return alarm + (missed - alarm) * below
-
-        # Start from the best threshold of the points themselves.
-        order = np.argsort(scores, axis=None)
-        best = int(np.argmin(np.cumsum((missed - alarm).ravel()[order])))
-        start = float(scores.ravel()[order[best]])
-        minimum = minimize_scalar(
-            lambda t: float(each(t).mean()),
-            bounds=(start - 5 * width, start + 5 * width),
-            method="bounded",
-            options={"xatol": 0.02 * width},
-        )
-        rate = self.problem.positive_rate
-        least = float(np.minimum(missed, alarm).mean())
-        value = min(max(float(minimum.fun), least), rate, 1.0 - rate)
-        return self.estimate(
-            value, lambda: each(float(minimum.x)).mean(axis=1), sharpness=sharpness
-        )
+    # Start from the best threshold of the points themselves.
+    order = np.argsort(scores, axis=None)
+    best = int(np.argmin(np.cumsum((missed - alarm).ravel()[order])))
+    start = float(scores.ravel()[order[best]])
+    minimum = minimize_scalar(
+        lambda t: float(each(t).mean()),
+        bounds=(start - 5 * width, start + 5 * width),
+        method="bounded",
+        options={"xatol": 0.02 * width},
+    )
+    rate = problem.positive_rate
+    least = float(np.minimum(missed, alarm).mean())
+    value = min(max(float(minimum.fun), least), rate, 1.0 - rate)
+    return samples.estimate(value, lambda: each(float(minimum.x)).mean(axis=1), sharpness=sharpness)
 
 
 def _bayes(problem: Problem, n_points: int) -> Estimate:
@@ -304,9 +295,9 @@ def _bayes(problem: Problem, n_points: int) -> Estimate:
 _ORACLES: dict[str, Callable[[Problem, int], Any]] = {
     "pooled": _pooled,
     "vectorized": _vectorized,
-    "attention": _pooling_oracle(Softmax()),
+    "attention": partial(_sharpened, pooling=Softmax()),
     "hardmax": _hardmax,
-    "elementwise": _pooling_oracle(Elementwise()),
+    "elementwise": partial(_sharpened, pooling=Elementwise()),
     "bayes": _bayes,
 }
 _SEE_POSITIONS = ("vectorized", "bayes")

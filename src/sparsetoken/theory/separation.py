@@ -49,7 +49,7 @@ def capacity(
     2.30491
     """
     classifier = get_model(model, cosine, sharpness, n_points)
-    threshold = law_capacity(classifier.law(check_problem(problem)))
+    threshold = law_capacity(classifier.law(check_problem(problem), problem))
     if not threshold.converged:
         warn_not_converged(f"capacity of {classifier.name}")
     factor = 1.0 / classifier.ratio(problem, 1.0)

@@ -71,18 +71,10 @@ def single_token_information(
 
 @dataclass(frozen=True)
 class SingleTokenRatio:
-    """Law of the likelihood ratio Λ of sequences with one signal token.
-
-    Parameters
-    ----------
-    n_tokens : int
-        Length of the sequences.
-    strength : float
-        The signal κ, the direction known; at most ``STRONGEST``.
-    """
+    """Law of the likelihood ratio Λ of sequences with one signal token."""
 
     n_tokens: int
-    strength: float
+    strength: float  # the signal κ, the direction known; at most STRONGEST
 
     def below(self, log_ratio: float) -> tuple[float, float]:
         """Return the probabilities of a smaller log Λ, without and with the signal.
@@ -149,11 +141,8 @@ class SingleTokenRatio:
         low = -math.log(limit) - 4.0
         while slope_and_bound(low)[0] > 0.0:
             low -= 2.0
-        high = low
-        slope, bound = slope_and_bound(high)
-        while slope < 0.0:
-            if bound < -35.0:
-                return None
+        high, (slope, bound) = low, slope_and_bound(low)
+        while slope < 0.0 and bound >= -35.0:
             high += 1.0
             slope, bound = slope_and_bound(high)
         if bound < -35.0:

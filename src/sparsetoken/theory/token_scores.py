@@ -22,10 +22,8 @@ class Positives(NamedTuple):
     A row has all tokens along the first kind, then all along the second, ...
     """
 
-    noise: Floats
-    """Without the signal, shape (rows, n_pairs)."""
-    marked: Bools
-    """Which of them carry it."""
+    noise: Floats  # without the signal, shape (rows, n_pairs)
+    marked: Bools  # which of them carry it
 
 
 def draw_positives(
@@ -46,28 +44,6 @@ def draw_positives(
     return Positives(placed, marked)
 
 
-def token_scores(problem: Problem, n_points: int, batch: int) -> list[Floats]:
-    """Return tokens along the signal, one row per sample, for each length.
-
-    Of each kind positives come first, then as many negatives. The columns of the signal tokens come
-    first, unless it matters which of that length carry it together.
-    """
-    by_length = problem.by_length
-    scores = []
-    for kinds, *_ in by_length:
-        rows = []
-        each = max(n_points // (len(by_length) * len(kinds)), min(n_points, 256))
-        drawn: Counter[int] = Counter()
-        in_place = any(kind.grouped for kind in kinds)
-        for kind in kinds:
-            number = batch + BATCHES * drawn[kind.n_signal]
-            noise, marked = draw_positives(kind, each, number, in_place)
-            drawn[kind.n_signal] += 1
-            rows += [noise + kind.signal * marked, noise]
-        scores.append(np.concatenate(rows))
-    return scores
-
-
 def log_likelihood_ratio(x: Floats, kind: SparseTokenProblem) -> Floats:
     """Log of the mean of exp(θ Σ x_l − Rθ²/2) over the places of the signal, for each row of x.
 
@@ -78,39 +54,56 @@ def log_likelihood_ratio(x: Floats, kind: SparseTokenProblem) -> Floats:
     return log_mean - 0.5 * kind.n_signal * kind.signal**2
 
 
-def error_terms(problem: Problem, scores: list[Floats]) -> tuple[Floats, Floats]:
-    """Return what each sample adds to the mean error if it is called negative, and if positive.
-
-    With m₊ and m₋ the densities of samples of a length recorded as positive and as negative, the
-    error of a rule is the average of m₊/p or m₋/p under any density p. That of the rows is an equal
-    mixture of both true classes: each is drawn equally often however rare it is.
-    """
-    missed, invented = problem.label_errors
-    total = sum(map(len, scores))
-    if_negative, if_positive = [], []
-    for (kinds, positive, negative, _), x in zip(problem.by_length, scores, strict=True):
-        logs = np.stack([np.zeros(len(x)), *(log_likelihood_ratio(x, kind) for kind in kinds)])
-        ratios = np.exp(logs - logs.max(axis=0))
-        density = 0.5 * ratios[0] + 0.5 * ratios[1:].mean(axis=0)
-        signal, noise = positive @ ratios[1:], negative * ratios[0]
-        unit = total / len(x) / density
-        if_negative.append(((1.0 - missed) * signal + invented * noise) * unit)
-        if_positive.append((missed * signal + (1.0 - invented) * noise) * unit)
-    return np.concatenate(if_negative), np.concatenate(if_positive)
-
-
 class WeightedSamples:
     """Points of both classes, drawn equally often, and what each adds to the error of a rule."""
 
     def __init__(self, problem: Problem, n_points: int) -> None:
         self.problem, self.n_points = problem, n_points
-        terms = [error_terms(problem, self.tokens(batch)) for batch in range(BATCHES)]
+        terms = [self._error_terms(batch) for batch in range(BATCHES)]
         # By batch and sample: what is missed if it is called negative, and falsely alarmed if not.
         self.missed, self.alarm = (np.stack(each) for each in zip(*terms, strict=True))
 
     def tokens(self, batch: int) -> list[Floats]:
-        """Return the tokens along the signal of one batch, for each length."""
-        return token_scores(self.problem, self.n_points, batch)
+        """Return the tokens along the signal of one batch, one row per sample, for each length.
+
+        Of each kind positives come first, then as many negatives. The columns of the signal tokens
+        come first, unless it matters which of that length carry it together.
+        """
+        by_length = self.problem.by_length
+        scores = []
+        for kinds, *_ in by_length:
+            rows = []
+            n_points = max(self.n_points // (len(by_length) * len(kinds)), min(self.n_points, 256))
+            drawn: Counter[int] = Counter()
+            in_place = any(kind.grouped for kind in kinds)
+            for kind in kinds:
+                number = batch + BATCHES * drawn[kind.n_signal]
+                noise, marked = draw_positives(kind, n_points, number, in_place)
+                drawn[kind.n_signal] += 1
+                rows += [noise + kind.signal * marked, noise]
+            scores.append(np.concatenate(rows))
+        return scores
+
+    def _error_terms(self, batch: int) -> tuple[Floats, Floats]:
+        """Return what each sample adds to the mean error if called negative, and if positive.
+
+        With m₊ and m₋ the densities of samples of a length recorded as positive and as negative,
+        the error of a rule is the average of m₊/p or m₋/p under any density p. That of the rows is
+        an equal mixture of both true classes: each is drawn equally often however rare it is.
+        """
+        missed, invented = self.problem.label_errors
+        scores = self.tokens(batch)
+        total = sum(map(len, scores))
+        if_negative, if_positive = [], []
+        for (kinds, positive, negative, _), x in zip(self.problem.by_length, scores, strict=True):
+            logs = np.stack([np.zeros(len(x)), *(log_likelihood_ratio(x, kind) for kind in kinds)])
+            ratios = np.exp(logs - logs.max(axis=0))
+            density = 0.5 * ratios[0] + 0.5 * ratios[1:].mean(axis=0)
+            signal, noise = positive @ ratios[1:], negative * ratios[0]
+            unit = total / len(x) / density
+            if_negative.append(((1.0 - missed) * signal + invented * noise) * unit)
+            if_positive.append((missed * signal + (1.0 - invented) * noise) * unit)
+        return np.concatenate(if_negative), np.concatenate(if_positive)
 
     def estimate(self, value: float, each: Callable[[], Any], **details: Any) -> Estimate:
         """Attach the error bar from each batch, and from what is too rare for points to show."""

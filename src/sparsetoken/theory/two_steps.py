@@ -133,8 +133,7 @@ class _Steps(NamedTuple):
     bias: Any
     query_overlap: Any
     query_squared: Any
-    noise: Any
-    """α times the part of ‖q‖² orthogonal to the signal, to leading order in 1/α."""
+    noise: Any  # α times the part of ‖q‖² orthogonal to the signal, to leading order in 1/α
     longest: float
 
 

@@ -31,16 +31,15 @@ def test_averages_over_the_gaussian_agree_with_monte_carlo(loss):
         weights = softmax(beta * h[:, :, 0])
         score = (weights * h[:, :, 1]).sum(axis=1)
         label = np.full(size, group.label)
-        sums = np.zeros((10, size))
         slopes = [
-            np.broadcast_to(f(score + offset, label), size).copy()
+            np.broadcast_to(f(score + offset, label), size)
             for f in (loss.derivative, loss.second_derivative)
         ]
         delta = h[:, :, 1] - score[:, np.newaxis]
-        influence_sums(weights, delta, *slopes, beta, n_signal, problem.signal, sums)
-        sums[9] = loss.value(score + offset, label)
+        sums = influence_sums(weights, delta, slopes, beta, group)
+        values = loss.value(score + offset, label)
         wrong = (group.label * (score + offset) < 0).astype(float)
-        for value, drawn in zip(exact, [*sums, wrong], strict=True):
+        for value, drawn in zip(exact, [*sums, values, wrong], strict=True):
             if np.ptp(drawn) > 1e-9:
                 assert abs(standard_score(drawn, value)) < Z_LIMIT
         # The sums themselves, from the definition of the influence.

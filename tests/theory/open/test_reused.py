@@ -1,9 +1,13 @@
 """The same samples at every step."""
 
+import numpy as np
 import pytest
+from dense_reference import softmax
+from scipy.special import expit
 
 from sparsetoken import SparseTokenProblem
 from sparsetoken.theory import alignment, training
+from sparsetoken.theory.open.reused import _derive
 from theory.open.dense_descent import NAMES
 
 
@@ -51,3 +55,21 @@ def test_many_steps_on_the_same_samples_need_not_many_points():
     assert t.converged
     assert t.cosine[27:] == pytest.approx([0.599, 0.893, 0.616], abs=0.04)
     assert t.readout_norm[27:] == pytest.approx([1.192, 1.287, 1.180], abs=0.02)
+
+
+def test_derivative_of_the_influence():
+    """Along a change of the projections, against differences; the label is y = 1."""
+    beta, step = 1.3, 1e-6
+    h, change = np.random.default_rng(0).standard_normal((2, 2, 7, 5))
+
+    def influence(h):
+        weights = softmax(beta * h[0])
+        score = (weights * h[1]).sum(axis=1, keepdims=True)
+        a = -expit(-score) * weights
+        return np.stack([beta * a * (h[1] - score), a]), weights, score
+
+    _, weights, score = influence(h)
+    slopes = -expit(-score[:, 0]), (expit(score) * expit(-score))[:, 0]
+    moved = _derive(beta, [weights, h[1] - score, *slopes], change[:, np.newaxis])
+    up, down = (influence(h + sign * step * change)[0] for sign in (1.0, -1.0))
+    assert moved[:, 0] == pytest.approx((up - down) / (2 * step), abs=1e-8)

@@ -9,53 +9,36 @@ one direction, which it must be told from the others: a place is a pair of a tok
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.special import expit, log_softmax, logsumexp
+from scipy.special import expit, logsumexp, softmax
 
 from sparsetoken._types import Floats
 from sparsetoken.places import weigh_places
 from sparsetoken.problem import LengthGroup, Problem, SparseTokenProblem
 from sparsetoken.theory.features import BATCHES
 from sparsetoken.theory.single_token import STRONGEST, single_token_information
-from sparsetoken.theory.token_scores import draw_positives
+from sparsetoken.theory.token_scores import Positives, draw_positives
 
 _TOLERANCE = 3e-5  # of the interpolation, relative: it converges by a factor of 16 a step
 _MOST_NUMBERS = 500_000  # tokens of all points at most; long sequences get fewer points
 _MOST_KNOTS = 400
 
 
-@dataclass(frozen=True, eq=False)
 class InformationCurve:
     """What samples add to the precision of a direction, per sample and dimension.
 
-    Both columns of each array: labelled, unlabelled.
+    It is known at ``roots``, values of √M from 0 to 1: ``batches``, of shape (roots, batches, 2).
+    The last axis of all arrays: labelled, unlabelled.
     """
 
-    roots: Floats
-    """Values of √M from 0 to 1."""
-    batches: Floats
-    """What is added at each, shape (roots, batches, 2)."""
-
-    @cached_property
-    def _log_mean(self) -> CubicSpline:
-        return CubicSpline(self.roots, np.log(np.maximum(self.batches.mean(axis=1), 1e-300)))
-
-    @cached_property
-    def _deviations(self) -> CubicSpline:
-        mean = np.maximum(self.batches.mean(axis=1, keepdims=True), 1e-300)
-        return CubicSpline(self.roots, self.batches / mean - 1.0)
-
-    def slope(self, overlap: Floats | float) -> Floats:
-        """Return the derivative of the log of what a sample adds, by √M."""
-        return np.asarray(self._log_mean(np.sqrt(overlap), 1))
-
-    def batch(self, index: int) -> "InformationCurve":
-        """Return the curve of one batch of points alone."""
-        return InformationCurve(self.roots, self.batches[:, [index]])
+    def __init__(self, roots: Floats, batches: Floats) -> None:
+        self.roots, self.batches = roots, batches
+        mean = np.maximum(batches.mean(axis=1, keepdims=True), 1e-300)
+        self._log_mean = CubicSpline(roots, np.log(mean[:, 0]))
+        self._deviations = CubicSpline(roots, batches / mean - 1.0)
 
     @cached_property
     def _integral(self) -> CubicSpline:
@@ -68,6 +51,14 @@ class InformationCurve:
     def __call__(self, overlap: Floats | float) -> Floats:
         """Return what a sample adds if the posterior mean has this squared length M."""
         return np.exp(self._log_mean(np.sqrt(overlap)))
+
+    def slope(self, overlap: Floats | float) -> Floats:
+        """Return the derivative of the log of what a sample adds, by √M."""
+        return np.asarray(self._log_mean(np.sqrt(overlap), 1))
+
+    def batch(self, index: int) -> "InformationCurve":
+        """Return the curve of one batch of points alone."""
+        return InformationCurve(self.roots, self.batches[:, [index]])
 
     def deviations(self, overlap: float) -> Floats:
         """Return by how much, relatively, each batch of points differs, shape (batches, 2)."""
@@ -117,13 +108,16 @@ def _table(values: dict[float, Floats]) -> InformationCurve:
 
 def _information_of(group: LengthGroup, n_points: int) -> Callable[[float], Floats]:
     """Return the function of √M: for each batch (or for all) and prior, what a sample adds."""
-    kinds, weights, priors = _positives(group)
+    likely = np.flatnonzero(group.positive)
+    kinds = [group.kinds[i] for i in likely]
+    weights = group.positive[likely] / group.positive.sum()
+    priors = group.priors.sum(axis=1)  # chances to carry the signal
     signals = np.array([kind.signal for kind in kinds])
     n_tokens, n_kinds = kinds[0].n_tokens, kinds[0].n_kinds
     if len(kinds) == 1 and kinds[0].n_signal == n_tokens:  # as good as one token
         n_tokens, signals = 1, signals * math.sqrt(n_tokens)
     elif any(kind.n_signal > 1 for kind in kinds) or (len(kinds) > 1 and signals.max() > STRONGEST):
-        return _Points(group, n_points)
+        return _information_of_points(kinds, weights, priors, n_points)
 
     @lru_cache(maxsize=1)  # for strong signals, which are all alike
     def exact(*strengths: float) -> Floats:
@@ -135,49 +129,39 @@ def _information_of(group: LengthGroup, n_points: int) -> Callable[[float], Floa
     return lambda root: exact(*np.minimum(root * signals, STRONGEST).tolist())
 
 
-def _positives(group: LengthGroup) -> tuple[tuple[SparseTokenProblem, ...], Floats, Floats]:
-    """Return the kinds that may carry the signal, their fractions, and the chances to be one."""
-    likely = np.flatnonzero(group.positive)
-    fractions = group.positive[likely] / group.positive.sum()
-    return tuple(group.kinds[i] for i in likely), fractions, group.priors.sum(axis=1)
+def _information_of_points(
+    kinds: list[SparseTokenProblem], weights: Floats, priors: Floats, n_points: int
+) -> Callable[[float], Floats]:
+    """Return the same from points of the tokens along the signal: those of the Bayes rule."""
+    in_place = any(kind.grouped for kind in kinds)
+    n_points = min(n_points, max(256, _MOST_NUMBERS // kinds[0].n_pairs))
+    each = max(n_points // len(kinds), min(n_points, 256))
+    drawn = [
+        [draw_positives(kind, each, batch + i * BATCHES, in_place) for i, kind in enumerate(kinds)]
+        for batch in range(BATCHES)
+    ]
+    with np.errstate(divide="ignore"):
+        odds = np.log(priors) - np.log1p(-priors)
 
+    def added(root: float, kind: SparseTokenProblem, positives: Positives) -> Floats:
+        noise, marked = positives
+        x = noise + root * kind.signal * marked
+        logs, amounts = [], []
+        for other, likelihood in zip(kinds, weights, strict=True):
+            strength = root * other.signal
+            places = other.n_signal, other.contiguous, other.n_kinds
+            log_mean, chances = weigh_places(strength * x, *places)
+            log_ratio = log_mean - 0.5 * other.n_signal * strength**2
+            logs.append(math.log(likelihood) + log_ratio)
+            amounts.append(other.signal * (chances * marked).sum(axis=1))
+        amount = kind.signal * (softmax(logs, axis=0) * amounts).sum(axis=0)
+        carries = expit(np.add.outer(odds, np.asarray(logsumexp(logs, axis=0))))
+        return np.asarray(priors * (carries * amount).mean(axis=1))
 
-class _Points:
-    """What samples add, from points of their tokens along the signal: those of the Bayes rule."""
-
-    def __init__(self, group: LengthGroup, n_points: int) -> None:
-        self.kinds, self.weights, self.priors = _positives(group)
-        in_place = any(kind.grouped for kind in self.kinds)
-        n_points = min(n_points, max(256, _MOST_NUMBERS // self.kinds[0].n_pairs))
-        each = max(n_points // len(self.kinds), min(n_points, 256))
-        self.rows = [
-            [
-                draw_positives(kind, each, batch + index * BATCHES, in_place)
-                for index, kind in enumerate(self.kinds)
-            ]
-            for batch in range(BATCHES)
+    def information(root: float) -> Floats:
+        by_kind = [
+            [added(root, *one) for one in zip(kinds, positives, strict=True)] for positives in drawn
         ]
+        return np.einsum("k,bkp->bp", weights, by_kind)
 
-    def __call__(self, root: float) -> Floats:
-        return np.stack([self._batch(root, batch) for batch in range(BATCHES)])
-
-    def _batch(self, root: float, batch: int) -> Floats:
-        kinds, weights, priors = self.kinds, self.weights, self.priors
-        total = np.zeros(priors.size)
-        for kind, weight, (noise, marked) in zip(kinds, weights, self.rows[batch], strict=True):
-            x = noise + root * kind.signal * marked
-            logs, amounts = [], []
-            for other, likelihood in zip(kinds, weights, strict=True):
-                strength = root * other.signal
-                places = other.n_signal, other.contiguous, other.n_kinds
-                log_mean, chances = weigh_places(strength * x, *places)
-                log_ratio = log_mean - 0.5 * other.n_signal * strength**2
-                logs.append(math.log(likelihood) + log_ratio)
-                amounts.append(other.signal * (chances * marked).sum(axis=1))
-            likely = np.exp(log_softmax(np.stack(logs), axis=0))
-            amount = kind.signal * (likely * np.stack(amounts)).sum(axis=0)
-            with np.errstate(divide="ignore"):
-                odds = np.log(priors) - np.log1p(-priors)
-            carries = expit(np.add.outer(odds, np.asarray(logsumexp(np.stack(logs), axis=0))))
-            total += weight * priors * (carries * amount).mean(axis=1)
-        return total
+    return information

@@ -84,8 +84,7 @@ class LearningSolution(Record):
         return self._rule_at(self.overlap, self.n_points)
 
     def _rule_at(self, overlap: float, n_points: int) -> BayesRule:
-        root = math.sqrt(overlap)
-        return bayes_rule(self.problem.scaled(root), n_points)
+        return bayes_rule(self.problem.scaled(math.sqrt(overlap)), n_points)
 
     def _number(self, number: Callable[[BayesRule], Estimate]) -> Estimate:
         """Return a number of the rule, its error bar with that of the overlap."""
@@ -131,11 +130,7 @@ def optimal(
 ) -> Optimal: ...
 @overload
 def optimal(
-    problem: Problem,
-    alpha: Iterable[float],
-    unlabelled: float = 0.0,
-    *,
-    n_points: int = POINTS,
+    problem: Problem, alpha: Iterable[float], unlabelled: float = 0.0, *, n_points: int = POINTS
 ) -> list[Optimal]: ...
 def optimal(
     problem: Problem,
@@ -215,17 +210,9 @@ def stable_solutions(
         overlaps = [float(information(1.0)[np.isinf(samples)].max() > 1e-290)]
     else:
         overlaps = _roots(information, samples)
-    return [
-        LearningSolution(
-            problem,
-            alpha,
-            unlabelled,
-            n_points,
-            _with_bar(information, samples, overlap),
-            _free_entropy(information, samples, overlap),
-        )
-        for overlap in overlaps
-    ]
+    given = problem, alpha, unlabelled, n_points
+    numbers = [[f(information, samples, x) for f in (_with_bar, _free_entropy)] for x in overlaps]
+    return [LearningSolution(*given, *pair) for pair in numbers]
 
 
 def _roots(information: InformationCurve, samples: Floats) -> list[float]:

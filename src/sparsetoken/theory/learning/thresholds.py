@@ -1,7 +1,6 @@
 """How many samples it takes to learn: at all, and quickly (docs/theory, section 17)."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -17,7 +16,6 @@ from sparsetoken.theory.learning.optimal import POINTS, check_learnable, stable_
 _RELATIVE = 1e-5  # accuracy of a threshold by its definition
 
 
-@dataclass(frozen=True, repr=False)
 class LearningThresholds(Record):
     """Labelled samples per dimension at which learning is possible, and at which it is quick.
 

@@ -11,40 +11,33 @@ h_q needs points.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
-from sparsetoken._njit import njit
 from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
+from sparsetoken.pooling import Softmax
 from sparsetoken.problem import Group
 from sparsetoken.theory.envelope_averages import envelope_moments
 
 _RESOLUTION = 12.0  # of the table of averages for a loss without a kernel (envelope_averages.py)
-SUMS = 10  # numbers per sample that influence_sums gives: all of Averages but the error
 
 
 class Averages(NamedTuple):
     """Averages over all samples; vectors and matrices are in the order (query, readout)."""
 
-    pull: Floats
-    """θE[v·A]: how the gradient pulls along the signal."""
-    response: Floats
-    """E Σ ∂A/∂h: how it responds to the parameters themselves."""
-    energy: Floats
-    """E[AᵀA]: the size of its noise."""
-    slope: float
-    """E[ℓ′]"""
-    loss: float
-    """E[ℓ]"""
-    error: float
-    """Probability of a wrong sign."""
+    pull: Floats  # θE[v·A]: how the gradient pulls along the signal
+    response: Floats  # E Σ ∂A/∂h: how it responds to the parameters themselves
+    energy: Floats  # E[AᵀA]: the size of its noise
+    slope: float  # E[ℓ′]
+    loss: float  # E[ℓ]
+    error: float  # probability of a wrong sign
 
     @classmethod
     def from_sums(cls, sums: Floats) -> "Averages":
-        """Make them from the numbers in the order of :func:`influence_sums`, the error last."""
+        """Make them from numbers in the order of :func:`influence_sums`, then loss and error."""
         response = np.array([[sums[2], sums[3]], [sums[3], sums[4]]])
         energy = np.array([[sums[5], sums[6]], [sums[6], sums[7]]])
         return cls(sums[:2], response, energy, float(sums[8]), float(sums[9]), float(sums[10]))
@@ -53,12 +46,9 @@ class Averages(NamedTuple):
 class Projections(NamedTuple):
     """Gaussian law of a group's h: independent tokens, of one covariance."""
 
-    signal_shift: Floats
-    """Mean of a signal token's h less that of another token, shape (2,)."""
-    covariance: Floats
-    """Covariance of a token's h, shape (2, 2)."""
-    offset: float
-    """Bias, plus the mean of h_w over the tokens without signal."""
+    signal_shift: Floats  # mean of a signal token's h less that of another token, shape (2,)
+    covariance: Floats  # covariance of a token's h, shape (2, 2)
+    offset: float  # bias, plus the mean of h_w over the tokens without signal
 
 
 def signal_tokens(group: Group) -> int:
@@ -67,12 +57,11 @@ def signal_tokens(group: Group) -> int:
 
 
 def gaussian_averages(
-    group: Group, law: Projections, noise: Floats, beta: float, loss: Loss, outcome: bool = True
+    group: Group, law: Projections, noise: Floats, beta: float, loss: Loss
 ) -> Floats:
-    """Return the averages of a group whose h is Gaussian, in the order of :func:`influence_sums`.
+    """Return the averages of a group whose h is Gaussian, as :meth:`Averages.from_sums` takes them.
 
-    ``noise`` has the standard normals of h_q, one row per point; the error comes last. Without
-    ``outcome``, loss and error are left out, as zeros.
+    ``noise`` has the standard normals of h_q, one row per point.
     """
     n_signal = signal_tokens(group)
     q_norm = math.sqrt(max(law.covariance[0, 0], 0.0))
@@ -80,19 +69,24 @@ def gaussian_averages(
         noise = np.zeros((1, group.kind.n_tokens))  # all weights are even: one point is exact
     along = law.covariance[0, 1] / q_norm if q_norm > 0.0 else 0.0
     sd = math.sqrt(max(law.covariance[1, 1] - along**2, 0.0))
-    weights = noise * (beta * q_norm)
-    weights[:, :n_signal] += beta * law.signal_shift[0]
-    weights -= weights.max(axis=1, keepdims=True)
-    np.exp(weights, out=weights)
-    sums = np.empty((10, len(noise)))
-    _token_sums(weights, noise, n_signal, law.signal_shift[1], along, sums)
-    mean, c, s3, s4, t1, t2, t3, v0, v1, v2 = sums
+    x = noise * (beta * q_norm)
+    x[:, :n_signal] += beta * law.signal_shift[0]
+    x = Softmax().weights(x)
+    u = along * noise  # the mean of δ given h_q
+    u[:, :n_signal] += law.signal_shift[1]
+    mean = np.einsum("nl,nl->n", x, u)
+    u -= mean[:, np.newaxis]
+    x2, xu = x * x, x * u
+    s2, s3, s4, t1, t2, t3 = (
+        np.einsum("nl,nl->n", first, second)
+        for first, second in ((x, x), (x2, x), (x2, x2), (x, xu), (xu, xu), (x2, xu))
+    )
+    v0, v1, v2 = (each[:, :n_signal].sum(axis=1) for each in (x, xu, x2))
+    c = np.sqrt(s2)
 
     labels = np.full(c.size, group.label)
     resolution = math.inf if loss.logistic or c.size == 1 else _RESOLUTION
-    m = envelope_moments(
-        loss, labels, mean + law.offset, c, sd, 0.0, resolution=resolution, value=outcome
-    )
+    m = envelope_moments(loss, labels, mean + law.offset, c, sd, 0.0, resolution=resolution)
     ghh, gghh = 2.0 * sd * c * m.hk, m.hh + 2.0 * sd * c * m.ghk  # Stein's identity
     # δ = (its mean given h_q) + sd·G(s/c − c) + noise orthogonal to s; G is that along s.
     c2 = c**2
@@ -111,7 +105,7 @@ def gaussian_averages(
             m.hh * c2,
             m.h,
             m.envelope,
-            _error(group.label * (mean + law.offset), sd * c) if outcome else np.zeros_like(c),
+            _error(group.label * (mean + law.offset), sd * c),
         ]
     )
     each[:2] *= group.kind.signal
@@ -124,69 +118,31 @@ def _error(margin: Floats, deviation: Floats) -> Floats:
         return ndtr(-np.where(margin == 0.0, 0.0, margin / deviation))
 
 
-_OPTIONS: Any = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+def influence_sums(
+    weights: Floats, delta: Floats, slopes: tuple[Floats, Floats], beta: float, group: Group
+) -> Floats:
+    """Return what each sample adds to the averages but for loss and error, shape (9, samples).
 
-
-@njit(**_OPTIONS)
-def _token_sums(weights, noise, n_signal, shift, along, out):  # type: ignore[no-untyped-def]
-    """Fill ``out`` with sums over the tokens of each point; u is the mean of δ given h_q.
-
-    ``weights`` are those of the softmax, not yet normalized.
+    The order is pull (2), response (qq, qw, ww), energy (qq, qw, ww), slope. ``slopes`` are ℓ′ and
+    ℓ″; the tokens with the signal come first.
     """
-    for n in range(noise.shape[0]):
-        total = mean = 0.0
-        for j in range(noise.shape[1]):
-            total += weights[n, j]
-            mean += weights[n, j] * noise[n, j]
-        signal = 0.0
-        for j in range(n_signal):
-            signal += weights[n, j]
-        mean = (along * mean + shift * signal) / total
-        s2 = s3 = s4 = t1 = t2 = t3 = v0 = v1 = v2 = 0.0
-        for j in range(noise.shape[1]):
-            x, u = weights[n, j] / total, along * noise[n, j] - mean
-            x2 = x * x
-            s2 += x2
-            s3 += x2 * x
-            s4 += x2 * x2
-            t1 += x2 * u
-            t2 += x2 * u * u
-            t3 += x2 * x * u
-        for j in range(n_signal):  # their u is larger by the shift
-            x, u = weights[n, j] / total, along * noise[n, j] - mean + shift
-            x2 = x * x
-            t1 += x2 * shift
-            t2 += x2 * shift * (2.0 * u - shift)
-            t3 += x2 * x * shift
-            v0 += x
-            v1 += x * u
-            v2 += x2
-        out[:, n] = (mean, math.sqrt(s2), s3, s4, t1, t2, t3, v0, v1, v2)
-
-
-@njit(**_OPTIONS)
-def influence_sums(weights, delta, slope, curvature, beta, n_signal, signal, out):  # type: ignore[no-untyped-def]
-    """Fill ``out``, shape (10, samples), with what each sample adds to the averages.
-
-    The order is pull (2), response (qq, qw, ww), energy (qq, qw, ww), slope; the loss is left to
-    the caller.
-    """
-    n_tokens = weights.shape[1]
-    for n in range(weights.shape[0]):
-        s2 = t1 = t2 = v0 = v1 = 0.0
-        for j in range(n_tokens):
-            x = weights[n, j]
-            y = x * delta[n, j]
-            s2 += x * x
-            t1 += x * y
-            t2 += y * y
-            if j < n_signal:
-                v0 += x
-                v1 += y
-        a, k = slope[n], curvature[n]
-        out[0, n], out[1, n] = signal * beta * a * v1, signal * a * v0
-        out[2, n] = beta * beta * (k * t2 - 2.0 * a * t1)
-        out[3, n] = beta * (k * t1 + a * (1.0 - s2))
-        out[4, n] = k * s2
-        out[5, n], out[6, n], out[7, n] = beta * beta * a * a * t2, beta * a * a * t1, a * a * s2
-        out[8, n] = a
+    leaning, n_signal = weights * delta, signal_tokens(group)
+    s2, t1, t2 = (
+        np.einsum("nl,nl->n", x, y)
+        for x, y in ((weights, weights), (weights, leaning), (leaning, leaning))
+    )
+    v0, v1 = (x[:, :n_signal].sum(axis=1) for x in (weights, leaning))
+    a, k = slopes
+    return np.stack(
+        [
+            group.kind.signal * beta * a * v1,
+            group.kind.signal * a * v0,
+            beta**2 * (k * t2 - 2.0 * a * t1),
+            beta * (k * t1 + a * (1.0 - s2)),
+            k * s2,
+            beta**2 * a**2 * t2,
+            beta * a**2 * t1,
+            a**2 * s2,
+            a,
+        ]
+    )

@@ -1,5 +1,7 @@
 """Training on new samples at every step, and on one sample at a time (docs/theory, section 13)."""
 
+import math
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -7,58 +9,74 @@ from scipy.integrate import RK45
 
 from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
-from sparsetoken.problem import Group, Problem
+from sparsetoken.problem import Problem
 from sparsetoken.theory.features import token_noise
 from sparsetoken.theory.open.averages import Averages, Projections, gaussian_averages
-from sparsetoken.theory.open.schedule import Schedule, too_large
 
+_LARGEST = 1e4  # norms beyond it are a divergence: nothing is learned there
 _MOST_STEPS = 200  # of the integrator between two rows; rates that need more are too large
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how fast to train."""
+
+    rates: Floats  # of query and readout in each step, shape (steps, 2)
+    lr_bias: Floats
+    alpha: float
+    reg: float
+    beta: float
+
+    @property
+    def steps(self) -> int:
+        """Number of steps."""
+        return len(self.lr_bias)
+
+    def first(self, steps: int) -> "Schedule":
+        """Return the same for the first steps only."""
+        return replace(self, rates=self.rates[:steps], lr_bias=self.lr_bias[:steps])
 
 
 class Parameters(NamedTuple):
     """Query and readout as the theory sees them, in this order, and the bias."""
 
-    overlap: Floats
-    """m: overlaps with the signal's direction, shape (2,)."""
-    gram: Floats
-    """Q: inner products, shape (2, 2)."""
+    overlap: Floats  # m: overlaps with the signal's direction, shape (2,)
+    gram: Floats  # Q: inner products, shape (2, 2)
     bias: float
+
+    def too_large(self, beta: float) -> bool:
+        """Whether they have run away."""
+        query, readout = self.gram.diagonal()
+        sizes = beta**2 * query, query, readout, self.bias**2
+        return not all(math.isfinite(size) and size <= _LARGEST**2 for size in sizes)
 
 
 ZERO = Parameters(np.zeros(2), np.zeros((2, 2)), 0.0)
 
 
-class NewSamples(NamedTuple):
-    """What an average over new samples is made of: the groups, each with its token noise."""
+class NewSamples:
+    """Points for averages over new samples: the groups, each with the noise of one scrambling."""
 
-    groups: tuple[Group, ...]
-    noise: list[Floats]
-    beta: float
-    loss: Loss
+    def __init__(
+        self, problem: Problem, beta: float, loss: Loss, n_points: int, batch: int
+    ) -> None:
+        self.groups, self.beta, self.loss = problem.groups, beta, loss
+        self.noise = [token_noise(group.kind, n_points, batch) for group in problem.groups]
 
-    @classmethod
-    def draw(
-        cls, problem: Problem, beta: float, loss: Loss, n_points: int, batch: int
-    ) -> "NewSamples":
-        """Take the noise of one scrambling."""
-        noise = [token_noise(group.kind, n_points, batch) for group in problem.groups]
-        return cls(problem.groups, noise, beta, loss)
-
-
-def observe(points: NewSamples, at: Parameters, outcome: bool = True) -> Averages:
-    """Average over new samples; without ``outcome``, loss and error are left out."""
-    total = np.zeros(11)
-    for group, noise in zip(points.groups, points.noise, strict=True):
-        law = Projections(group.kind.signal * at.overlap, at.gram, at.bias)
-        averages = gaussian_averages(group, law, noise, points.beta, points.loss, outcome)
-        total += group.probability * averages
-    return Averages.from_sums(total)
+    def average(self, at: Parameters) -> Averages:
+        """Average over new samples."""
+        total = np.zeros(11)
+        for group, noise in zip(self.groups, self.noise, strict=True):
+            law = Projections(group.kind.signal * at.overlap, at.gram, at.bias)
+            averages = gaussian_averages(group, law, noise, self.beta, self.loss)
+            total += group.probability * averages
+        return Averages.from_sums(total)
 
 
 def run_fresh(points: NewSamples, schedule: Schedule) -> list[Floats]:
     """Return the rows of :func:`row_of` after each step, up to the first that is too large."""
     at, rows = ZERO, []
-    seen = observe(points, at)
+    seen = points.average(at)
     for rates, lr_bias in zip(schedule.rates, schedule.lr_bias, strict=True):
         response = np.eye(2) - rates[:, np.newaxis] * (seen.response + schedule.reg * np.eye(2))
         pull = rates * seen.pull
@@ -66,9 +84,9 @@ def run_fresh(points: NewSamples, schedule: Schedule) -> list[Floats]:
         gram = response @ at.gram @ response.T - np.outer(kept, pull) - np.outer(pull, kept)
         gram += np.outer(pull, pull) + np.outer(rates, rates) * seen.energy / schedule.alpha
         at = Parameters(kept - pull, gram, at.bias - lr_bias * seen.slope)
-        if too_large(at.gram, at.bias, schedule.beta):
+        if at.too_large(schedule.beta):
             break
-        seen = observe(points, at)
+        seen = points.average(at)
         rows.append(row_of(at, seen.loss, seen.error))
     return rows
 
@@ -87,7 +105,7 @@ def run_online(turns: list[NewSamples], schedule: Schedule) -> list[Floats]:
             time: float, packed: Floats, rates: Floats = rates, lr_bias: float = lr_bias
         ) -> Floats:
             now = _unpack(packed)
-            seen = observe(turns[taken % len(turns)], now, outcome=False)  # noqa: B023
+            seen = turns[taken % len(turns)].average(now)  # noqa: B023
             response = seen.response + schedule.reg * np.eye(2)
             drift = rates * (response @ now.overlap + seen.pull)
             cross = rates[:, np.newaxis] * (response @ now.gram + np.outer(seen.pull, now.overlap))
@@ -101,11 +119,11 @@ def run_online(turns: list[NewSamples], schedule: Schedule) -> list[Floats]:
             taken += 1
             now = _unpack(solver.y)
             lost = solver.status == "failed" or taken > begun + _MOST_STEPS
-            if lost or too_large(now.gram, now.bias, schedule.beta):
+            if lost or now.too_large(schedule.beta):
                 return rows
             length = min(max(solver.step_size, length or 0.0), schedule.alpha)
         at = solver.y
-        seen = observe(turns[0], now)
+        seen = turns[0].average(now)
         rows.append(row_of(now, seen.loss, seen.error))
     return rows
 

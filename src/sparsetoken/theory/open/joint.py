@@ -15,7 +15,7 @@ from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Group, Problem, SparseTokenProblem, check_problem
 from sparsetoken.theory.features import DEFAULT_POINTS, sobol_normals
 from sparsetoken.theory.open.averages import signal_tokens
-from sparsetoken.theory.open.fresh import NewSamples, Parameters, observe
+from sparsetoken.theory.open.fresh import NewSamples, Parameters
 from sparsetoken.theory.open.joint_prox import Objective, minimize, responses
 from sparsetoken.theory.open.training import check_smooth
 
@@ -115,12 +115,8 @@ def joint_risk(
             "may side with one kind of signal, which the theory does not follow"
         )
     alpha = check_real("alpha", alpha, low=0.0, above=True)
-    ridges = np.array(
-        [
-            check_real("reg_query", reg_query, low=0.0, above=True),
-            check_real("reg_readout", reg_readout, low=0.0, above=True),
-        ]
-    )
+    by_name = {"reg_query": reg_query, "reg_readout": reg_readout}
+    ridges = np.array([check_real(*item, low=0.0, above=True) for item in by_name.items()])
     beta = check_real("beta", beta, low=0.0, above=True)
     n_points = check_count("n_points", n_points, minimum=256)
     smooth = check_smooth(get_loss(loss))
@@ -128,18 +124,17 @@ def joint_risk(
         raise ValueError(
             'n_tokens must be at least 2, got 1: without attention it is risk of "pooled"'
         )
-    runs, start = [], _START
+    runs, order = [], _START
     for scrambling in range(_SCRAMBLINGS):
         cohorts = _draw(problem, n_points // _SCRAMBLINGS, scrambling)
-        solution = _solve(cohorts, alpha, ridges, beta, smooth, start)
-        start = solution.order
-        points = NewSamples.draw(problem, beta, smooth, 8 * n_points, scrambling)
-        runs.append(solution.numbers(observe(points, solution.order.parameters).error))
-        if not solution.converged:
+        order, numbers, converged = _solve(cohorts, alpha, ridges, beta, smooth, order)
+        points = NewSamples(problem, beta, smooth, 8 * n_points, scrambling)
+        runs.append([points.average(order.parameters).error, *numbers])
+        if not converged:
             break
     errors = standard_error(runs) if len(runs) > 1 else np.full(len(runs[0]), math.inf)
     pairs = zip(np.mean(runs, axis=0), errors, strict=True)
-    result = JointRisk(*(Estimate(value, bar, solution.converged) for value, bar in pairs))
+    result = JointRisk(*(Estimate(value, bar, converged) for value, bar in pairs))
     if not result.stable:
         message = (
             "the joint minimum is not described by this theory here (stable=False); "
@@ -153,29 +148,10 @@ class _Order(NamedTuple):
     """The parameters as the theory sees them, and how stiffly they are held."""
 
     parameters: Parameters
-    variance: Floats
-    """V, shape (2, 2): how much one sample can move them."""
+    variance: Floats  # V, shape (2, 2): how much one sample can move them
 
 
 _START = _Order(Parameters(np.ones(2), np.array([[1.2, 0.9], [0.9, 1.2]]), 0.0), 0.2 * np.eye(2))
-
-
-class _Solution(NamedTuple):
-    """A solution, or the last iterate."""
-
-    order: _Order
-    train_loss: float
-    growth: float
-    jumps: float
-    converged: bool
-
-    def numbers(self, test_error: float) -> list[float]:
-        """Return the numbers of :class:`JointRisk`, in its order."""
-        at = self.order.parameters
-        query, readout = np.sqrt(np.maximum(np.diag(at.gram), 1e-300)).tolist()
-        cosines = at.overlap[0] / query, at.overlap[1] / readout
-        learned = [cosines[0], query, cosines[1], readout, at.bias]
-        return [test_error, self.train_loss, *learned, self.growth, self.jumps]
 
 
 @dataclass
@@ -183,33 +159,27 @@ class _Cohort:
     """Samples of one group: their normals, and where the last minimization ended."""
 
     group: Group
-    normals: Floats
-    """Shape (samples, 2, tokens)."""
+    normals: Floats  # shape (samples, 2, tokens)
     last: Floats | None = None
 
-    def prior(self, at: Parameters) -> Floats:
-        """Return h°."""
-        h = np.einsum("kj,njl->nkl", np.linalg.cholesky(at.gram), self.normals)
-        h[:, :, : signal_tokens(self.group)] += self.group.kind.signal * at.overlap[:, np.newaxis]
-        return h
+    def objective(self, order: _Order, beta: float, loss: Loss) -> Objective:
+        """Return the function that each of the samples minimizes."""
+        at, group = order.parameters, self.group
+        prior = np.einsum("kj,njl->nkl", np.linalg.cholesky(at.gram), self.normals)
+        prior[:, :, : signal_tokens(group)] += group.kind.signal * at.overlap[:, np.newaxis]
+        precision = np.asarray(np.linalg.inv(order.variance), dtype=float)
+        return Objective(prior, precision, group.label, at.bias, beta, loss)
 
     def jumps(self, order: _Order, beta: float, loss: Loss) -> float:
         """Return the fraction of samples with another minimum, looked for from each token."""
         objective = self.objective(order, beta, loss)
-        prior = self.prior(order.parameters)
-        first = minimize(objective, prior, prior)
-        several = np.zeros(len(prior), dtype=bool)
-        for token in range(min(prior.shape[2], _MOST_TRIES)):
-            start = prior.copy()
+        first = minimize(objective, objective.prior)
+        several = np.zeros(len(first), dtype=bool)
+        for token in range(min(first.shape[2], _MOST_TRIES)):
+            start = objective.prior.copy()
             start[:, 0, token] += 3.0 * np.sqrt(order.variance[0, 0])
-            other = minimize(objective, prior, start)
-            several |= np.abs(other - first).max(axis=(1, 2)) > 1e-3
+            several |= np.abs(minimize(objective, start) - first).max(axis=(1, 2)) > 1e-3
         return float(several.mean())
-
-    def objective(self, order: _Order, beta: float, loss: Loss) -> Objective:
-        """Return the function that each of the samples minimizes."""
-        precision = np.asarray(np.linalg.inv(order.variance), dtype=float)
-        return Objective(precision, self.group.label, order.parameters.bias, beta, loss)
 
 
 def _draw(problem: Problem, rows: int, scrambling: int) -> list[_Cohort]:
@@ -229,29 +199,26 @@ def _draw(problem: Problem, rows: int, scrambling: int) -> list[_Cohort]:
 class _SampleAverages(NamedTuple):
     """Averages over the samples at one iterate."""
 
-    pull: Floats
-    """θE[v·A]"""
-    energy: Floats
-    """E[AᵀA]"""
+    pull: Floats  # θE[v·A]
+    energy: Floats  # E[AᵀA]
     response: Floats
     """E Σ ∂A/∂h° within tokens, shape (2, 2).
 
     Estimated by Stein's identity (valid with jumps); directly when the query is near zero.
     """
-    pairs: Floats
-    """E Σ over pairs of tokens of (∂A/∂h°) ⊗ (∂A/∂h°), shape (4, 4)."""
+    pairs: Floats  # E Σ over pairs of tokens of (∂A/∂h°) ⊗ (∂A/∂h°), shape (4, 4)
     slope: float
-    stiffness: float
-    """dE[ℓ′]/db"""
+    stiffness: float  # dE[ℓ′]/db
     loss: float
 
 
 def _solve(
     cohorts: list[_Cohort], alpha: float, ridges: Floats, beta: float, loss: Loss, start: _Order
-) -> _Solution:
+) -> tuple[_Order, list[float], bool]:
     """Iterate the equations of section 14 from ``start``, then solve them by Newton's method.
 
-    Where that fails, as where the query vanishes, iterate to the end.
+    Where that fails, as where the query vanishes, iterate to the end. Returns the solution, the
+    numbers of :class:`JointRisk` but the first, and whether it is one.
     """
 
     def step(x: Floats) -> Floats:
@@ -280,19 +247,23 @@ def _solve(
     if converged:  # one more step of the map: what must vanish, as without a signal, then does
         order = new
     jumps = sum(cohort.group.probability * cohort.jumps(order, beta, loss) for cohort in cohorts)
-    return _Solution(order, seen.loss, _growth(seen, alpha, order.variance), jumps, converged)
+    at = order.parameters
+    query, readout = np.sqrt(np.maximum(np.diag(at.gram), 1e-300)).tolist()
+    learned = [at.overlap[0] / query, query, at.overlap[1] / readout, readout, at.bias]
+    growth = _growth(seen, alpha, order.variance)
+    return order, [seen.loss, *learned, growth, jumps], converged
 
 
 def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> _SampleAverages:
-    total: Any = None
+    terms = []
     for cohort in cohorts:
-        group, prior = cohort.group, cohort.prior(order.parameters)
-        objective = cohort.objective(order, beta, loss)
-        cohort.last = minimize(objective, prior, prior if cohort.last is None else cohort.last)
-        place, response = responses(objective, prior, cohort.last)
-        within = np.einsum("nkljl->kj", response) / len(prior)
+        group, objective = cohort.group, cohort.objective(order, beta, loss)
+        start = objective.prior if cohort.last is None else cohort.last
+        cohort.last = minimize(objective, start)
+        place, response = responses(objective, cohort.last)
+        within = np.einsum("nkljl->kj", response) / len(start)
         response *= _tame(response)[:, np.newaxis, np.newaxis, np.newaxis, np.newaxis]
-        flat = np.moveaxis(response, 3, 2).reshape(len(prior), 4, -1)
+        flat = np.moveaxis(response, 3, 2).reshape(len(start), 4, -1)
         a = place.influence
         root = np.linalg.cholesky(order.parameters.gram)
         if root.diagonal().min() > _COLLAPSED * root.diagonal().max():
@@ -307,9 +278,9 @@ def _average(cohorts: list[_Cohort], order: _Order, beta: float, loss: Loss) -> 
             float(response[:, 1, :, 1].sum(axis=(1, 2)).mean()),
             float(place.loss.mean()),
         )
-        weighted = [group.probability * value for value in averages]
-        total = weighted if total is None else [x + y for x, y in zip(total, weighted, strict=True)]
-    return _SampleAverages(*total)
+        terms.append([group.probability * value for value in averages])
+    totals: list[Any] = [sum(column) for column in zip(*terms, strict=True)]
+    return _SampleAverages(*totals)
 
 
 def _tame(response: Floats) -> Floats:

@@ -20,10 +20,10 @@ _MOST_ROUNDS = 60
 
 
 class Objective(NamedTuple):
-    """The minimized function of each sample: what it needs besides H and h°."""
+    """The minimized function of each sample: what it needs besides H."""
 
-    precision: Floats
-    """V⁻¹, shape (2, 2)."""
+    prior: Floats  # h°
+    precision: Floats  # V⁻¹, shape (2, 2)
     label: float
     bias: float
     beta: float
@@ -34,17 +34,14 @@ class Place(NamedTuple):
     """The function at H: its value and derivatives, and what they are made of."""
 
     value: Floats
-    gradient: Floats
-    """Shape (samples, 2, tokens)."""
-    hessian: Floats
-    """Shape (samples, 2·tokens, 2·tokens)."""
-    influence: Floats
-    """A = ∂ℓ/∂H."""
+    gradient: Floats  # shape (samples, 2, tokens)
+    hessian: Floats  # shape (samples, 2·tokens, 2·tokens)
+    influence: Floats  # A = ∂ℓ/∂H
     loss: Floats
     slope: Floats
 
 
-def evaluate(objective: Objective, prior: Floats, h: Floats) -> Place:
+def evaluate(objective: Objective, h: Floats) -> Place:
     """Evaluate the function at H."""
     samples, _, n_tokens = h.shape
     beta, loss = objective.beta, objective.loss
@@ -59,7 +56,8 @@ def evaluate(objective: Objective, prior: Floats, h: Floats) -> Place:
     lean = beta * weights * (h[:, 1] - score[:, np.newaxis])
     by_h = np.stack([lean, weights], axis=1)  # ∂φ/∂H
     influence = slope[:, np.newaxis, np.newaxis] * by_h
-    pull = np.einsum("nkl,kj->njl", h - prior, objective.precision)
+    gap = h - objective.prior
+    pull = np.einsum("nkl,kj->njl", gap, objective.precision)
 
     flat = by_h.reshape(samples, -1)
     hessian = curvature[:, np.newaxis, np.newaxis] * flat[:, :, np.newaxis] * flat[:, np.newaxis]
@@ -74,18 +72,18 @@ def evaluate(objective: Objective, prior: Floats, h: Floats) -> Place:
     for i, j in ((0, 1), (1, 0)):
         hessian[:, i * n_tokens + tokens, j * n_tokens + tokens] += beta * s
     hessian += np.kron(objective.precision, np.eye(n_tokens))
-    total = value + 0.5 * np.einsum("nkl,nkl->n", pull, h - prior)
+    total = value + 0.5 * np.einsum("nkl,nkl->n", pull, gap)
     return Place(total, pull + influence, hessian, influence, value, slope)
 
 
-def minimize(objective: Objective, prior: Floats, start: Floats) -> Floats:
+def minimize(objective: Objective, start: Floats) -> Floats:
     """Return the minimizer of each sample nearest to its start."""
     h = start.copy()
     samples = np.arange(len(h))
     shift = np.zeros(len(h))
     # Of query and readout each: one may be held much more stiffly than the other.
     scale = np.repeat(np.diag(objective.precision), h.shape[2])
-    place = evaluate(objective, prior, h)
+    place = evaluate(objective, h)
     for _ in range(_MOST_ROUNDS):
         moving = np.any(np.abs(place.gradient.reshape(len(samples), -1)) > 1e-9 * scale, axis=1)
         if not moving.any():
@@ -98,7 +96,7 @@ def minimize(objective: Objective, prior: Floats, start: Floats) -> Floats:
         move = -np.linalg.solve(matrix, flat)[:, :, 0]
         downhill = np.einsum("ni,ni->n", move, flat[:, :, 0]) < 0.0
         trial = at + move.reshape(at.shape)
-        tried = evaluate(objective, prior[samples], trial)
+        tried = evaluate(objective._replace(prior=objective.prior[samples]), trial)
         better = downhill & (tried.value <= place.value + 1e-14 * np.abs(place.value))
         h[samples[better]] = trial[better]
         shift = np.where(better, 0.1 * shift, np.maximum(4.0 * shift, 0.2))
@@ -112,9 +110,9 @@ def minimize(objective: Objective, prior: Floats, start: Floats) -> Floats:
     return h
 
 
-def responses(objective: Objective, prior: Floats, h: Floats) -> tuple[Place, Floats]:
+def responses(objective: Objective, h: Floats) -> tuple[Place, Floats]:
     """Return the function at the minimizers and ∂A/∂h°, shape (samples, 2, tokens, 2, tokens)."""
-    place = evaluate(objective, prior, h)
+    place = evaluate(objective, h)
     n_tokens = h.shape[2]
     precision = np.kron(objective.precision, np.eye(n_tokens))
     inverse = np.linalg.solve(place.hessian, np.broadcast_to(precision, place.hessian.shape))

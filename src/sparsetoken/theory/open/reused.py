@@ -17,39 +17,27 @@ steps); and the response from derivatives, not from correlations with the noise.
 """
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetoken._types import Floats
-from sparsetoken.losses import Loss
+from sparsetoken.pooling import Softmax
 from sparsetoken.problem import Group, SparseTokenProblem
 from sparsetoken.theory.features import sobol_normals
 from sparsetoken.theory.open.averages import (
-    SUMS,
     Averages,
     Projections,
     gaussian_averages,
     influence_sums,
     signal_tokens,
 )
-from sparsetoken.theory.open.fresh import NewSamples, Parameters, observe, row_of
-from sparsetoken.theory.open.kernels import (
-    attend,
-    cross_energies,
-    project,
-    project_step,
-    propagate_derivatives,
-    store_influence,
-)
-from sparsetoken.theory.open.schedule import Schedule, too_large
+from sparsetoken.theory.open.fresh import NewSamples, Parameters, Schedule, row_of
 
 MOST_STEPS = 50
 _MOST_NUMBERS = 8_000_000  # per array of a group
 _MOST_TANGENTS = 64_000_000  # of all groups: the response is the noisiest of the averages
 _DEPENDENT = 1e-13  # fraction of a variance below which it is rounding
+_SUMS = 10  # averages at one step but for the error, which new samples tell
 _SEED = 13
 
 
@@ -60,63 +48,30 @@ def run_reused(points: NewSamples, schedule: Schedule, batch: int) -> list[Float
     bias, rows = 0.0, []
     for t in range(schedule.steps + 1):
         at = Parameters(*history.parameters(t), bias)
-        if too_large(at.gram, at.bias, schedule.beta):
+        if at.too_large(schedule.beta):
             break
         last = t == schedule.steps
-        each = [one_group.observe(history, at, t, last) for one_group in particles]
-        seen = _average(each, points.groups)
+        each = [one.group.probability * one.observe(history, at, t, last) for one in particles]
+        total = np.sum(each, axis=0)
+        averages = Averages.from_sums(np.append(total[:_SUMS], 0.0))
         if t > 0:
-            rows.append(row_of(at, seen.averages.loss, observe(points, at).error))
+            rows.append(row_of(at, averages.loss, points.average(at).error))
         if not last:
-            history.add(t, seen)
-            bias -= schedule.lr_bias[t] * seen.averages.slope
-            for one_group in particles:
-                one_group.remember(history, t)
+            history.add(t, averages, *total[_SUMS:].reshape(2, 2 * t, 2))
+            bias -= schedule.lr_bias[t] * averages.slope
+            for one in particles:
+                one.remember(history, t)
     return rows
 
 
-class _Seen(NamedTuple):
-    """Averages at one step: as for new samples, and those with earlier steps."""
-
-    averages: Averages
-    """Without the error, which new samples tell."""
-    cross: Floats
-    """C(s, t) for s < t, shape (2t, 2)."""
-    memory_response: Floats
-    """The part of X(t, s) that comes by memory, shape (2t, 2)."""
-
-
-def _average(each: list[_Seen], groups: tuple[Group, ...]) -> _Seen:
-    """Average over the groups by their probabilities."""
-
-    def total(terms: Iterable[Any]) -> Any:
-        return sum(group.probability * term for group, term in zip(groups, terms, strict=True))
-
-    averages = (total(column) for column in zip(*(seen.averages for seen in each), strict=True))
-    return _Seen(
-        Averages(*averages),
-        total(seen.cross for seen in each),
-        total(seen.memory_response for seen in each),
-    )
-
-
-@dataclass
 class _History:
     """What the steps so far have done to the parameters; step s has rows 2s and 2s + 1."""
 
-    schedule: Schedule
-    pull: Floats = field(init=False)
-    covariance: Floats = field(init=False)
-    """C/α"""
-    root: Floats = field(init=False)
-    """Its Cholesky factor."""
-    propagator: Floats = field(init=False)
-    """G(t, s) of the step at hand, shape (2·steps, 2)."""
-
-    def __post_init__(self) -> None:
-        size = 2 * self.schedule.steps
-        self.pull, self.propagator = np.zeros(size), np.zeros((size, 2))
-        self.covariance, self.root = np.zeros((size, size)), np.zeros((size, size))
+    def __init__(self, schedule: Schedule) -> None:
+        size = 2 * schedule.steps
+        self.schedule, self.pull = schedule, np.zeros(size)
+        self.covariance, self.root = np.zeros((2, size, size))  # C/α and its Cholesky factor
+        self.propagator = np.zeros((size, 2))  # G(t, s) of the step at hand
 
     def parameters(self, t: int) -> tuple[Floats, Floats]:
         """Return overlaps and inner products after t steps."""
@@ -124,108 +79,107 @@ class _History:
         overlap = -self.pull[: 2 * t] @ propagator
         return overlap, np.outer(overlap, overlap) + propagator.T @ covariance @ propagator
 
-    def add(self, t: int, seen: _Seen) -> None:
-        """Take step t."""
-        now, end = slice(2 * t, 2 * t + 2), 2 * t + 2
-        rates = self.schedule.rates[t]
-        a = seen.averages
-        self.pull[now] = a.pull
-        self.covariance[: 2 * t, now] = seen.cross / self.schedule.alpha
+    def add(self, t: int, averages: Averages, cross: Floats, memory_response: Floats) -> None:
+        """Take step t; ``cross`` is C(s, t) and ``memory_response`` that part of X(t, s), s < t."""
+        now, rates, alpha = slice(2 * t, 2 * t + 2), self.schedule.rates[t], self.schedule.alpha
+        self.pull[now] = averages.pull
+        self.covariance[: 2 * t, now] = cross / alpha
         self.covariance[now, : 2 * t] = self.covariance[: 2 * t, now].T
-        self.covariance[now, now] = a.energy / self.schedule.alpha
-        _extend_root(self.covariance, self.root, 2 * t, end)
-        direct = self.propagator[: 2 * t] @ (a.response + self.schedule.reg * np.eye(2))
-        self.propagator[: 2 * t] -= (direct + seen.memory_response) * rates
+        self.covariance[now, now] = averages.energy / alpha
+        for row in (2 * t, 2 * t + 1):
+            _extend_root(self.covariance, self.root, row)
+        direct = self.propagator[: 2 * t] @ (averages.response + self.schedule.reg * np.eye(2))
+        self.propagator[: 2 * t] -= (direct + memory_response) * rates
         self.propagator[now] = np.diag(rates)
 
 
-def _extend_root(matrix: Floats, root: Floats, start: int, end: int) -> None:
-    """Add rows to a Cholesky factor; a row that depends on those before it gets no new noise.
+def _extend_root(matrix: Floats, root: Floats, i: int) -> None:
+    """Add a row to a Cholesky factor; one that depends on those before it gets no new noise.
 
     The matrix is an estimate, so a row may ask for more than its own variance: it gets no more.
     """
-    for i in range(start, end):
-        left = max(float(matrix[i, i]), 0.0)
-        for j in range(i):
-            if root[j, j] > 0.0:
-                entry = (matrix[i, j] - root[i, :j] @ root[j, :j]) / root[j, j]
-                root[i, j] = math.copysign(min(abs(entry), math.sqrt(left)), entry)
-                left = max(left - root[i, j] ** 2, 0.0)
-        root[i, i] = math.sqrt(left) if left > _DEPENDENT * matrix[i, i] else 0.0
+    left = max(float(matrix[i, i]), 0.0)
+    for j in range(i):
+        if root[j, j] > 0.0:
+            entry = (matrix[i, j] - root[i, :j] @ root[j, :j]) / root[j, j]
+            root[i, j] = math.copysign(min(abs(entry), math.sqrt(left)), entry)
+            left = max(left - root[i, j] ** 2, 0.0)
+    root[i, i] = math.sqrt(left) if left > _DEPENDENT * matrix[i, i] else 0.0
 
 
-@dataclass
 class _Particles:
-    """The particles of one group. Arrays are (particles, steps, 2, tokens)."""
+    """The particles of one group. Arrays are (rows of the history, particles, tokens)."""
 
-    group: Group
-    beta: float
-    loss: Loss
-    noise: Floats
-    """Normals used for the Gaussian averages."""
-    signal: Floats
-    """θv + g, shape (particles, tokens)."""
-    normals: Floats
-    """The normals behind e."""
-    signs: Floats
-    """Random signs of the tokens of those particles whose derivatives are followed."""
-    seen: Floats = field(init=False)
-    """U_s"""
-    influence: Floats = field(init=False)
-    """A^s"""
-    tangents: Floats = field(init=False)
-    """Derivatives of A^s by each kick, shape (followed, 2·steps, steps, 2, tokens)."""
+    def __init__(
+        self,
+        group: Group,
+        points: NewSamples,
+        noise: Floats,
+        normals: Floats,
+        signs: Floats,
+    ) -> None:
+        """Take the normals along the signal, then those behind e; and signs of the tokens.
 
-    def __post_init__(self) -> None:
-        particles, steps, _, n_tokens = self.normals.shape
-        self.seen, self.influence = np.zeros((2, particles, steps, 2, n_tokens))
-        self.tangents = np.zeros((len(self.signs), 2 * steps, steps, 2, n_tokens))
+        There are signs for those particles whose derivatives are followed; ``noise`` has the
+        normals of the Gaussian averages.
+        """
+        self.group, self.beta, self.loss, self.noise = group, points.beta, points.loss, noise
+        self.signal, self.signs = normals[0].copy(), signs  # θv + g
+        self.signal[:, : signal_tokens(group)] += group.kind.signal
+        self.normals = normals  # the first gradient has no query part: the first row is not used
+        self.seen, self.influence = np.zeros((2, *normals.shape))  # U_s and A^s
+        # Derivatives of A^s by each kick in U.
+        self.tangents = np.zeros((len(normals), len(normals), *signs.shape))
 
-    def observe(self, history: _History, at: Parameters, t: int, last: bool) -> _Seen:
-        """Average over the particles at step t, and keep their influence."""
-        propagator, alpha = history.propagator, history.schedule.alpha
-        h = np.zeros((2, *self.signal.shape))
-        memory = np.zeros_like(h)
-        project(self.seen, propagator, t, h)
-        project(self.influence, propagator / alpha, t, memory)
+    def observe(self, history: _History, at: Parameters, t: int, last: bool) -> Floats:
+        """Average over the particles at step t, and keep their influence.
+
+        Returns the averages; unless it is the last step also C(s, t) and the part of X(t, s) that
+        comes by memory.
+        """
+        before, now = slice(2 * t), slice(2 * t, 2 * t + 2)
+        propagator = history.propagator[before].T
+        h = -np.tensordot(propagator, self.seen[before], 1)
+        memory = -np.tensordot(propagator, self.influence[before], 1) / history.schedule.alpha
         values, weights, delta, slopes = self._sums(h, at.bias)
         controls, exact = self._controls(h, memory, at)
-        cross = np.zeros((0 if last else 4 * t, len(h[0])))
-        memory_response = np.zeros((2 * t, 2))
-        if not last:
-            store_influence(weights, delta, slopes[0], self.beta, self.influence[:, t])
-            cross_energies(self.influence, t, cross)
-            moving = np.repeat(np.any(history.schedule.rates[:t] > 0.0, axis=1), 2)
-            propagate_derivatives(
-                weights, delta, *slopes, self.beta, t, propagator, 1.0 / alpha, moving, self.signs,
-                self.tangents, memory_response,
-            )  # fmt: skip
-            memory_response /= len(self.signs)
-        means = _adjusted(np.concatenate([values, cross]), controls, exact)
-        averages = Averages.from_sums(np.append(means[:SUMS], 0.0))
-        return _Seen(averages, means[SUMS:].reshape(-1, 2), memory_response)
+        if last:
+            return _adjusted(values, controls, exact)
+        a = slopes[0][:, np.newaxis] * weights
+        self.influence[now] = self.beta * a * delta, a
+        cross = np.einsum("inl,knl->ikn", self.influence[before], self.influence[now])
+        values = np.concatenate([values, cross.reshape(4 * t, h.shape[1])])
+        sample = [x[: len(self.signs)] for x in (weights, delta, *slopes)]
+        change = -np.tensordot(propagator, self.tangents[before, before], 1)
+        change /= history.schedule.alpha
+        # Each token times its random sign estimates the trace over tokens of what comes by memory;
+        # the other part is known exactly.
+        moved = _derive(self.beta, sample, change)
+        response = -np.einsum("nl,kinl->ik", self.signs, moved) / len(self.signs)
+        change -= propagator[:, :, np.newaxis, np.newaxis] * self.signs
+        self.tangents[now, before] = _derive(self.beta, sample, change)
+        return np.concatenate([_adjusted(values, controls, exact), response.ravel()])
 
     def remember(self, history: _History, t: int) -> None:
         """Store what each particle saw of step t."""
         now, end = slice(2 * t, 2 * t + 2), 2 * t + 2
-        project_step(
-            self.normals, history.root[now, :end], history.pull[now], self.signal, self.influence,
-            1.0 / history.schedule.alpha, t, self.seen,
-        )  # fmt: skip
+        self.seen[now] = history.pull[now, np.newaxis, np.newaxis] * self.signal
+        self.seen[now] += self.influence[now] / history.schedule.alpha
+        self.seen[now] += np.tensordot(history.root[now, :end], self.normals[:end], 1)
 
     def _sums(self, h: Floats, bias: float) -> tuple[Floats, Floats, Floats, tuple[Floats, Floats]]:
-        weights, delta, score = np.empty_like(h[0]), np.empty_like(h[0]), np.empty(len(h[0]))
-        attend(h, self.beta, weights, delta, score)
+        """Return the sums of each particle, its weights s and δ, and ℓ′ and ℓ″."""
+        weights = Softmax().weights(self.beta * h[0])
+        score = np.einsum("nl,nl->n", weights, h[1])
+        delta = h[1] - score[:, np.newaxis]
         label = np.full(len(score), self.group.label)
-        slopes = tuple(
-            np.asarray(f(score + bias, label), dtype=float) + np.zeros(len(score))
+        slope, curvature = (
+            np.broadcast_to(f(score + bias, label), len(score))
             for f in (self.loss.derivative, self.loss.second_derivative)
         )
-        sums = np.empty((SUMS, len(score)))
-        signal = self.group.kind.signal
-        influence_sums(weights, delta, *slopes, self.beta, signal_tokens(self.group), signal, sums)
-        sums[9] = self.loss.value(score + bias, label)
-        return sums, weights, delta, (slopes[0], slopes[1])
+        sums = influence_sums(weights, delta, (slope, curvature), self.beta, self.group)
+        sums = np.concatenate([sums, [self.loss.value(score + bias, label)]])
+        return sums, weights, delta, (slope, curvature)
 
     def _controls(self, h: Floats, memory: Floats, at: Parameters) -> tuple[Floats, Floats]:
         """Return the sums of a Gaussian near each particle's h, and their exact averages.
@@ -252,41 +206,39 @@ class _Particles:
         offset = at.bias + float(means[1, 1])
         law = Projections(shift, mixing.T @ at.gram @ mixing, offset)
         exact = gaussian_averages(self.group, law, self.noise, self.beta, self.loss)
-        return self._sums(close, offset)[0], exact[:SUMS]
+        return self._sums(close, offset)[0], exact[:_SUMS]
+
+
+def _derive(beta: float, sample: list[Floats], change: Floats) -> Floats:
+    """Return the derivatives of A along changes of h, both of shape (2, changes, n, tokens)."""
+    weights, delta, slope, curvature = sample
+    slope, curvature = slope[:, np.newaxis], curvature[:, np.newaxis]
+    mean = np.einsum("nl,inl->in", weights, change[0])[..., np.newaxis]
+    turned = beta * weights * (change[0] - mean)  # the derivative of the weights
+    score = np.einsum("nl,inl->in", delta, turned) + np.einsum("nl,inl->in", weights, change[1])
+    score = score[..., np.newaxis]
+    readout = curvature * score * weights + slope * turned
+    query = beta * (readout * delta + slope * weights * (change[1] - score))
+    return np.stack([query, readout])
 
 
 def _draw(points: NewSamples, steps: int, batch: int) -> list[_Particles]:
     """Draw the particles of each group; classes of one kind share their normals."""
-    drawn: dict[SparseTokenProblem, tuple[Floats, Floats, Floats]] = {}
+    drawn: dict[SparseTokenProblem, tuple[Floats, Floats]] = {}
     particles = []
     for group, noise in zip(points.groups, points.noise, strict=True):
-        kind = group.kind
-        if kind not in drawn:
-            seed = [_SEED, batch, len(drawn)]
+        n_tokens = group.kind.n_tokens
+        if group.kind not in drawn:
+            rng = np.random.default_rng([_SEED, batch, len(drawn)])
+            rows = min(len(noise), _power_of_two(_MOST_NUMBERS / (2 * steps * n_tokens)))
             most = _MOST_TANGENTS / len(points.groups)
-            drawn[kind] = _normals(kind.n_tokens, steps, len(noise), most, seed)
-        along, normals, signs = drawn[kind]
-        signal = along.copy()
-        signal[:, : signal_tokens(group)] += kind.signal
-        particles.append(_Particles(group, points.beta, points.loss, noise, signal, normals, signs))
+            followed = min(rows // 2, _power_of_two(most / (4 * steps**2 * n_tokens)))
+            normals = sobol_normals(rows, 2 * steps * n_tokens, rng)
+            normals = normals.reshape(rows, 2 * steps, n_tokens).swapaxes(0, 1)
+            signs = rng.choice([-1.0, 1.0], size=(max(followed, 16), n_tokens))
+            drawn[group.kind] = np.ascontiguousarray(normals), signs
+        particles.append(_Particles(group, points, noise, *drawn[group.kind]))
     return particles
-
-
-def _normals(
-    n_tokens: int, steps: int, rows: int, tangents: float, seed: list[int]
-) -> tuple[Floats, Floats, Floats]:
-    """Return the normals along the signal, those behind e, and the signs.
-
-    The first gradient has no query part, so there is one normal less for it.
-    """
-    rng = np.random.default_rng(seed)
-    rows = min(rows, _power_of_two(_MOST_NUMBERS / (2 * steps * n_tokens)))
-    followed = min(rows // 2, _power_of_two(tangents / (4 * steps**2 * n_tokens)))
-    z = sobol_normals(rows, 2 * steps * n_tokens, rng).reshape(rows, 2 * steps, n_tokens)
-    normals = np.zeros((rows, steps, 2, n_tokens))
-    normals.reshape(z.shape)[:, 1:] = z[:, 1:]
-    signs = rng.choice([-1.0, 1.0], size=(max(followed, 16), n_tokens))
-    return z[:, 0], normals, signs
 
 
 def _power_of_two(number: float) -> int:

@@ -4,21 +4,81 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from sparsetoken._types import Floats
-from sparsetoken._validation import check_choice, check_count
-from sparsetoken.estimate import ConvergenceWarning
+import numpy as np
+
+from sparsetoken._types import Floats, Indices
+from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken.estimate import ConvergenceWarning, Record, standard_error
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.features import BATCHES, DEFAULT_POINTS
-from sparsetoken.theory.open.fresh import NewSamples, run_fresh, run_online
-from sparsetoken.theory.open.record import Training
+from sparsetoken.theory.open.fresh import NewSamples, Schedule, run_fresh, run_online
 from sparsetoken.theory.open.reused import MOST_STEPS, run_reused
-from sparsetoken.theory.open.schedule import Schedule
 
-_BATCHES = ("fresh", "reused", "online")
 _TURNS = 8  # sets of points that an online run alternates between
+_LARGEST_ERROR = 0.05  # of cosine or test error, for a result to count as converged
 
 Rate = float | Sequence[float]
+
+
+class Training(Record):
+    """Query, readout and bias after each step of gradient descent: arrays over steps 1, …, T.
+
+    The arrays of a training that runs away end before that step, ``diverged_at``.
+    :meth:`uncertainty` has the numerical error of each array. :func:`training` makes them.
+    """
+
+    columns = (
+        *("step", "cosine", "query_norm", "readout_cosine", "readout_norm", "bias", "train_loss"),
+        "test_error",
+    )
+
+    batches: str
+    beta: float
+    cosine: Floats
+    """Cosine between query and signal; 0 while there is no query."""
+    query_norm: Floats
+    readout_cosine: Floats
+    """Cosine between readout and signal."""
+    readout_norm: Floats
+    bias: Floats
+    train_loss: Floats
+    """Mean loss of the samples that the next step would use, without the ridge."""
+    test_error: Floats
+    """Probability that a new sample is classified wrongly."""
+    diverged_at: int | None
+    """The step in which the parameters became too large to follow, if there is one."""
+    errors: dict[str, Floats]
+
+    @property
+    def step(self) -> Indices:
+        """The numbers of the steps, from 1 on."""
+        return np.arange(1, len(self.cosine) + 1)
+
+    @property
+    def sharpness(self) -> Floats:
+        """Sharpness β‖q‖ of the attention."""
+        return self.beta * self.query_norm
+
+    @property
+    def converged(self) -> bool:
+        """Whether all steps were taken, and followed well enough to be trusted."""
+        worst = max(self.errors[name].max(initial=0.0) for name in ("cosine", "test_error"))
+        return self.diverged_at is None and bool(worst <= _LARGEST_ERROR)
+
+    def uncertainty(self, name: str) -> Floats:
+        """Return the numerical error (one standard error) of an array, by its name."""
+        return self.errors[check_choice("name", name, self.errors)]
+
+    def __repr__(self) -> str:
+        steps = len(self.cosine)
+        if not steps:
+            return f"Training({self.batches}, diverged in step {self.diverged_at})"
+        flag = "" if self.diverged_at is None else f", diverged in step {self.diverged_at}"
+        return (
+            f"Training({self.batches}, steps={steps}, cosine={self.cosine[-1]:.4g}, "
+            f"test_error={self.test_error[-1]:.4g} ± {self.errors['test_error'][-1]:.1g}{flag})"
+        )
 
 
 def training(
@@ -88,13 +148,20 @@ def training(
     (0.793276, 0.793276)
     """
     problem = check_problem(problem).seen_by_one_query()
-    check_choice("batches", batches, _BATCHES)
-    schedule = Schedule.make(steps, alpha, reg, beta, lr_query, lr_readout, lr_bias)
-    if batches == "reused":
-        check_count("steps", steps, maximum=MOST_STEPS)
+    check_choice("batches", batches, ("fresh", "reused", "online"))
+    steps = check_count("steps", steps, maximum=MOST_STEPS if batches == "reused" else None)
+    by_name = {"lr_query": lr_query, "lr_readout": lr_readout, "lr_bias": lr_bias}
+    *rates, of_bias = (_per_step(name, rate, steps) for name, rate in by_name.items())
+    schedule = Schedule(
+        np.stack(rates, axis=1),
+        of_bias,
+        check_real("alpha", alpha, low=0.0, above=True),
+        check_real("reg", reg, low=0.0),
+        check_real("beta", beta, low=0.0),
+    )
     smooth = check_smooth(get_loss(loss))
     n_points = check_count("n_points", n_points, minimum=256)
-    trained = follow_training(problem, batches, schedule, smooth, n_points)
+    trained = _follow(problem, batches, schedule, smooth, n_points)
     if not trained.converged:
         what = (
             "cannot be followed accurately: see uncertainty()"
@@ -105,13 +172,24 @@ def training(
     return trained
 
 
-def follow_training(
+def _per_step(name: str, rate: Any, steps: int) -> Floats:
+    if np.ndim(rate) == 0:
+        return np.full(steps, check_real(name, rate, low=0.0))
+    rates = [check_real(name, one, low=0.0) for one in rate]
+    if len(rates) != steps:
+        raise ValueError(
+            f"{name} must be a number or have one for each of {steps} steps, got {rate!r}"
+        )
+    return np.array(rates)
+
+
+def _follow(
     problem: Problem, batches: str, schedule: Schedule, loss: Loss, n_points: int
 ) -> Training:
     """Run each scrambling of the points on its own; their spread gives the error bars."""
 
     def points(batch: int, divisor: int = 1) -> NewSamples:
-        return NewSamples.draw(problem, schedule.beta, loss, n_points // divisor, batch)
+        return NewSamples(problem, schedule.beta, loss, n_points // divisor, batch)
 
     runs: list[list[Floats]] = []
     shared = schedule
@@ -125,7 +203,26 @@ def follow_training(
             run = run_reused(points(batch), shared, batch)
         runs.append(run)
         shared = shared.first(len(run))  # the others need not go further
-    return Training.from_runs(problem, batches, schedule, loss, runs)
+    rows = np.array([run[: shared.steps] for run in runs]).reshape(BATCHES, shared.steps, 8)
+    mq, mw, qq, _, ww, bias, train_loss, test_error = np.moveaxis(rows, 2, 0)
+    norms = np.sqrt(np.maximum(np.stack([qq, ww]), 0.0))
+    cosines = np.clip(np.stack([mq, mw]) / np.where(norms > 0.0, norms, 1.0), -1.0, 1.0)
+    each = {
+        "cosine": cosines[0],
+        "query_norm": norms[0],
+        "readout_cosine": cosines[1],
+        "readout_norm": norms[1],
+        "bias": bias,
+        "train_loss": train_loss,
+        "test_error": test_error,
+    }
+    return Training(
+        beta=schedule.beta,
+        batches=batches,
+        **{name: values.mean(axis=0) for name, values in each.items()},
+        diverged_at=shared.steps + 1 if shared.steps < schedule.steps else None,
+        errors={name: standard_error(values) for name, values in each.items()},
+    )
 
 
 def check_smooth(loss: Loss) -> Loss:

@@ -5,7 +5,7 @@ sections 3 and 4 together).
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -20,7 +20,7 @@ from sparsetoken.pooling import Pooling
 from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.features import DEFAULT_POINTS, LARGEST_SHARPNESS, FeatureModel, get_model
 from sparsetoken.theory.readout.saddle import ReadoutObjective
-from sparsetoken.theory.readout.solver import solve
+from sparsetoken.theory.readout.solver import shifted, solve
 from sparsetoken.theory.readout.trained import RESOLUTION, Risk, any_bias, solve_point
 from sparsetoken.theory.two_steps import alignment
 
@@ -163,8 +163,15 @@ def two_step_risk(  # type: ignore[misc]  # the overloads leave out what does no
     [0.041, 0.032]
     """
     rates: dict[str, Any] = {"beta": beta, "lr_readout": lr_readout, "lr_bias": lr_bias}
+    first, second = as_list(alpha0), as_list(alpha1)
+    first = first if is_several(alpha0) else first * len(second)
+    second = second if is_several(alpha1) else second * len(first)
+    if len(first) != len(second):
+        raise ValueError(
+            f"alpha0 and alpha1 must be equally many, got {len(first)} and {len(second)}"
+        )
     places = []
-    for for_query, for_readout in _pairs(alpha0, alpha1):
+    for for_query, for_readout in zip(first, second, strict=True):
         learned = alignment(problem, alpha=for_query, loss=loss, lr_query=lr_query, **rates)
         if learned.sharpness > LARGEST_SHARPNESS:
             raise ValueError(
@@ -175,18 +182,6 @@ def two_step_risk(  # type: ignore[misc]  # the overloads leave out what does no
         places.append((model, for_readout))
     results = solve_along(problem, places, reg, loss)
     return results if is_several(alpha0) or is_several(alpha1) else results[0]
-
-
-def _pairs(alpha0: Any, alpha1: Any) -> list[tuple[float, float]]:
-    """Return the samples per dimension of both stages, a single number with each of the other."""
-    first, second = as_list(alpha0), as_list(alpha1)
-    first = first if is_several(alpha0) else first * len(second)
-    second = second if is_several(alpha1) else second * len(first)
-    if len(first) != len(second):
-        raise ValueError(
-            f"alpha0 and alpha1 must be equally many, got {len(first)} and {len(second)}"
-        )
-    return list(zip(first, second, strict=True))
 
 
 def solve_along(
@@ -204,7 +199,7 @@ def solve_along(
     results: list[Risk] = []
     for model, samples in places:
         alpha = check_within("alpha", samples, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
-        law = model.law(problem)
+        law = model.law(problem, problem)
         if best:
             before = results[-1] if results else None
             fixed, start = _best_ridge(problem, model, law, alpha, loss, before)
@@ -232,39 +227,33 @@ def _best_ridge(
     resolution = RESOLUTION / 2 if law.batches > 1 else math.inf
     variance = coarse.points.average(coarse.points.scale**2)
     unit = variance / model.ridge(problem, 1.0)  # a ridge of as much as a feature varies
+    ratio = model.ratio(problem, alpha)
     tried: dict[float, Readout] = {}
 
     def error(decade: float) -> float:
         near = min(tried, key=lambda other: abs(other - decade), default=None)
         first = None if before is None else before._path[0]
-        objective = ReadoutObjective(
-            coarse.points,
-            loss,
-            model.ratio(problem, alpha),
-            model.ridge(problem, unit * 10.0**decade),
-            resolution=resolution,
-        )
+        reg = model.ridge(problem, unit * 10.0**decade)
+        objective = ReadoutObjective(coarse.points, loss, ratio, reg, resolution=resolution)
         saddle = solve(objective, first if near is None else tried[near], 1e-6)
         tried[decade] = saddle.readout
-        if not saddle.converged or any_bias(saddle, loss):
+        if not saddle.converged or any_bias(saddle):
             return 1.0  # worse than any
         return float(Performance(coarse, saddle.readout, loss).test_error)
+
+    def least(low: float, high: float) -> float:
+        options = {"xatol": 0.3}
+        found = minimize_scalar(error, bounds=(low, high), method="bounded", options=options)
+        return float(found.x)
 
     low, high = _RIDGES
     if before is not None:  # the best ridge of a neighbor is near, and so are the solutions
         middle = min(max(math.log10(max(before.reg / unit, 1e-300)), low), high)
         low, high = max(middle - 0.7, low), min(middle + 0.7, high)
-    decade = _least(error, low, high)
+    decade = least(low, high)
     if (decade < low + 0.15 and low > _RIDGES[0]) or (decade > high - 0.15 and high < _RIDGES[1]):
-        decade = _least(error, *_RIDGES)  # it was not so near
-    readout = tried[decade]
-    return unit * 10.0**decade, (readout, readout)
-
-
-def _least(error: Callable[[float], float], low: float, high: float) -> float:
-    """Return the decade between two where the error is least."""
-    found = minimize_scalar(error, bounds=(low, high), method="bounded", options={"xatol": 0.3})
-    return float(found.x)
+        decade = least(*_RIDGES)  # it was not so near
+    return unit * 10.0**decade, (tried[decade], tried[decade])
 
 
 def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:
@@ -277,7 +266,5 @@ def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | Non
     before, last = solved
     ratio = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
     ratio = min(max(ratio, 0.0), 1.0)  # not further than the last step went
-    moved = np.array(last._path) + ratio * (np.array(last._path) - np.array(before._path))
-    moved[:, 3] = np.maximum(moved[:, 3], 0.5 * np.array(last._path)[:, 3])
-    coarse, fine = (Readout(*row) for row in moved.tolist())
-    return coarse, fine
+    steps = ratio * np.subtract(last._path, before._path)
+    return shifted(last._path[0], steps[0]), shifted(last._path[1], steps[1])

@@ -12,47 +12,25 @@ Three methods, from the quick to the patient:
 """
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from sparsetoken._types import Floats
 from sparsetoken.law import Readout
-from sparsetoken.theory.envelope_averages import Moments
-from sparsetoken.theory.readout.saddle import (
-    Derivatives,
-    ReadoutObjective,
-    evaluate,
-    gradient_size,
-)
+from sparsetoken.theory.readout.saddle import Derivatives, ReadoutObjective, evaluate
 
 LARGEST = 1e100  # entry of a step: a method that asks for more has lost its way
 _MOST_PASSES = 150
 _SMOOTHINGS = (1.0, 0.1, 0.01, 1e-3, 1e-4)
 
 
-class _Reduced(NamedTuple):
-    """The convex function of x alone, to second order, with χ's reaction."""
-
-    value: float
-    gradient: Floats
-    hessian: Floats
-    step: float
-    reaction: Floats
-
-
-@dataclass(frozen=True)
-class Saddle:
-    """A solution and how it was reached."""
+class Saddle(NamedTuple):
+    """A solution, one step behind the last pass on the way to it."""
 
     readout: Readout
     value: float
-    bias_curvature: float
-    """Second derivative by the bias of the convex function of x: zero if the bias is free."""
-    moments: Moments
-    smoothing: float
-    """What was left of the loss's smoothing."""
+    done: Derivatives
     converged: bool
 
 
@@ -101,34 +79,33 @@ def newton(
     step is still taken, so the error is about its square.
     """
     readout, passes = start, 0
-    finite = math.isfinite(objective.alpha)
     while True:
-        done, moments = evaluate(objective, readout)
+        done = evaluate(objective, readout)
         passes += 1
         matrix, residual = done.system
-        move = -solve_scaled(matrix, residual)
-        size = move.size - finite
-        scores = _score_size(readout, done)
-        change = math.sqrt(max(float(move[:size] @ done.metric @ move[:size]), 0.0))
-        move *= min(1.0, 10.0 * (1.0 + scores) / (change + 1e-300))
-        change /= scores + 1e-300
-        if finite:
+        move, change = _bounded(done, -solve_scaled(matrix, residual))
+        if math.isfinite(objective.alpha):
             change = max(change, abs(move[4]), abs(move[3]) / readout.spread)
         target = _stepped(readout, move, objective)
-        settled = change < accuracy and _stationary(objective, done, moments)
+        settled = change < accuracy and _stationary(done)
         if settled or passes >= most_passes or not math.isfinite(change):
             value = done.value + 0.5 * float(residual @ move)
-            curvature = float(_eliminate(done, readout, math.inf).hessian[2, 2])
-            end = target if settled else readout
-            return Saddle(end, value, curvature, moments, objective.smoothing, bool(settled))
+            return Saddle(target if settled else readout, value, done, settled)
         readout = target
 
 
-def _stationary(objective: ReadoutObjective, done: Derivatives, moments: Moments) -> bool:
+def _bounded(done: Derivatives, move: Floats) -> tuple[Floats, float]:
+    """Bound a step by what it does to the scores; also return that, relative to their size."""
+    size = done.gradient.size
+    scores = done.score_size(np.array(done.readout[:size]))
+    change = done.score_size(move[:size])
+    return move * min(1.0, 10.0 * (1.0 + scores) / (change + 1e-300)), change / (scores + 1e-300)
+
+
+def _stationary(done: Derivatives) -> bool:
     """Whether the conditions hold relative to the size of their terms, at a sensible value."""
-    sizes = gradient_size(objective, done, moments)
-    at_rest = bool(np.all(np.abs(done.gradient) <= 1e-3 * sizes)) and abs(done.excess) < 1e-3
-    return at_rest and _sensible(objective, done.value)
+    at_rest = np.all(np.abs(done.gradient) <= 1e-3 * done.gradient_size)
+    return bool(at_rest) and abs(done.excess) < 1e-3 and _sensible(done.objective, done.value)
 
 
 def _sensible(objective: ReadoutObjective, value: float) -> bool:
@@ -144,45 +121,38 @@ def descend(
 
     The solution has converged if τ and χ have settled as well.
     """
-    bound = objective.largest_log_chi
     readout = start or _default_start(objective)
-    readout = readout._replace(log_chi=min(readout.log_chi, bound))
-    readout, done, moments, passes = _fit_chi(objective, readout)
-    current = _eliminate(done, readout, bound)
+    log_chi = min(readout.log_chi, objective.largest_log_chi)
+    done, passes = _fit_chi(objective, readout._replace(log_chi=log_chi))
+    current = eliminate(done, objective.largest_log_chi)
     damping = helped = 0.0
     while passes < _MOST_PASSES and damping < 1e12 and not fits_perfectly(objective, current.value):
         # The metric's part keeps the step along a flat direction finite.
         floor = (damping + 1e-14) * done.metric
-        move = -solve_scaled(current.hessian + floor, current.gradient)
-        change = math.sqrt(max(float(move @ done.metric @ move), 0.0))
-        move *= min(1.0, 10.0 * (1.0 + _score_size(readout, done)) / (change + 1e-300))
+        move, _ = _bounded(done, -solve_scaled(current.hessian + floor, current.gradient))
         gain = -float(current.gradient @ move + 0.5 * move @ current.hessian @ move)
         noise = tolerance * abs(current.value)
         reaction = current.step + float(current.reaction @ move)
-        target = _stepped(readout, np.append(move, reaction), objective)
+        target = _stepped(done.readout, np.append(move, reaction), objective)
         if damping == 0.0 and 0.0 <= gain <= noise:
             value = current.value - gain
             settled = abs(reaction) < 0.03 and (
-                move.size < 4 or abs(move[3]) < 0.03 * readout.spread
+                move.size < 4 or abs(move[3]) < 0.03 * done.readout.spread
             )
-            fine = settled and _sensible(objective, value)
-            return Saddle(
-                target, value, float(current.hessian[2, 2]), moments, objective.smoothing, fine
-            )
-        trial, trial_done, trial_moments, used = _fit_chi(objective, target)
+            return Saddle(target, value, done, bool(settled) and _sensible(objective, value))
+        trial, used = _fit_chi(objective, target)
         passes += used
-        proposed = _eliminate(trial_done, trial, bound)
+        proposed = eliminate(trial, objective.largest_log_chi)
         drop = current.value - proposed.value
         if gain > 0.0 and drop >= 1e-3 * gain - noise:
             helped = damping or helped
             damping = 0.0 if drop > 0.25 * gain else damping
-            readout, done, moments, current = trial, trial_done, trial_moments, proposed
+            done, current = trial, proposed
         else:  # from what shortens the step by a third, or from a tenth of what helped last
             bend = float(move @ current.hessian @ move)
             least = 0.5 * bend / (float(move @ done.metric @ move) + 1e-300)
             damping = max(10.0 * damping, min(max(least, 1e-12), 1e-3), 0.1 * helped)
-    curvature = float(current.hessian[2, 2])
-    return Saddle(readout, current.value, curvature, moments, objective.smoothing, False)
+    return Saddle(done.readout, current.value, done, False)
 
 
 def continue_from_strong_ridge(objective: ReadoutObjective) -> Saddle:
@@ -221,9 +191,7 @@ def _lower_ridge(objective: ReadoutObjective, readout: Readout, target: float) -
         if previous is not None and reg > 0.0:  # extrapolate in log λ
             before, log_change = previous
             ratio = math.log(reg / objective.reg) / log_change
-            z = np.array(readout) + ratio * (np.array(readout) - np.array(before))
-            z[3] = max(z[3], 0.5 * readout.spread)
-            guess = Readout(*map(float, z))
+            guess = shifted(readout, ratio * np.subtract(readout, before))
         saddle = newton(objective._replace(reg=reg), guess, most_passes=8)
         if saddle.converged:
             if reg <= target:
@@ -237,10 +205,10 @@ def _lower_ridge(objective: ReadoutObjective, readout: Readout, target: float) -
                 return saddle
 
 
-def _score_size(readout: Readout, done: Derivatives) -> float:
-    """Root mean square of the scores."""
-    x = np.array(readout[: done.gradient.size])
-    return math.sqrt(max(float(x @ done.metric @ x), 0.0))
+def shifted(readout: Readout, by: Floats) -> Readout:
+    """Return a start near a solution; half of its spread stays at least."""
+    moved = readout.moved(by)
+    return moved._replace(spread=max(moved.spread, 0.5 * readout.spread))
 
 
 def solve_scaled(matrix: Floats, vector: Floats) -> Floats:
@@ -263,9 +231,19 @@ def solve_scaled(matrix: Floats, vector: Floats) -> Floats:
     return scale * np.linalg.lstsq(scaled, scale * vector, rcond=1e-14)[0]
 
 
-def _eliminate(done: Derivatives, readout: Readout, bound: float) -> _Reduced:
+class _Reduced(NamedTuple):
+    """The convex function of x alone, to second order, with χ's reaction."""
+
+    value: float
+    gradient: Floats
+    hessian: Floats
+    step: float
+    reaction: Floats
+
+
+def eliminate(done: Derivatives, bound: float) -> _Reduced:
     """Maximize over log χ to second order, unless it sits at its bound."""
-    at_bound = readout.log_chi >= bound and done.chi_gradient >= 0
+    at_bound = done.readout.log_chi >= bound and done.chi_gradient >= 0
     if at_bound or done.chi_hessian >= 0:
         zero = np.zeros_like(done.gradient)
         return _Reduced(done.value, done.gradient, done.hessian, 0.0, zero)
@@ -309,20 +287,21 @@ def _constant(objective: ReadoutObjective) -> tuple[float, float]:
     return bias, max(math.sqrt(sum(squares)), 1e-3)
 
 
-def _fit_chi(
-    objective: ReadoutObjective, readout: Readout
-) -> tuple[Readout, Derivatives, Moments, int]:
-    """Bring χ close enough to its maximizer for a second-order correction to do the rest."""
+def _fit_chi(objective: ReadoutObjective, readout: Readout) -> tuple[Derivatives, int]:
+    """Bring χ close enough to its maximizer for a second-order correction to do the rest.
+
+    Returns the last pass, and how many there were.
+    """
     bound = objective.largest_log_chi
     low, high = -math.inf, bound
     passes = 0
     while True:
-        done, moments = evaluate(objective, readout)
+        done = evaluate(objective, readout)
         passes += 1
         step = readout.log_chi
         close = abs(done.excess) < 0.3 * done.excess_slope
         if close or (step >= bound and done.excess < 0) or passes >= 60:
-            break
+            return done, passes
         if done.excess < 0:
             low = step
         else:
@@ -331,7 +310,6 @@ def _fit_chi(
         if not low < new < high:
             new = high if math.isinf(low) or high == bound else 0.5 * (low + high)
         readout = readout._replace(log_chi=new)
-    return readout, done, moments, passes
 
 
 def _stepped(readout: Readout, move: Floats, objective: ReadoutObjective) -> Readout:

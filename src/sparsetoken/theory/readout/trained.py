@@ -18,7 +18,15 @@ from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.envelope_averages import Moments
 from sparsetoken.theory.features import FeatureModel
 from sparsetoken.theory.readout.saddle import ReadoutObjective, assemble, is_stationary
-from sparsetoken.theory.readout.solver import LARGEST, Saddle, fits_perfectly, solve, solve_scaled
+from sparsetoken.theory.readout.solver import (
+    LARGEST,
+    Saddle,
+    eliminate,
+    fits_perfectly,
+    shifted,
+    solve,
+    solve_scaled,
+)
 from sparsetoken.theory.separation import law_capacity
 
 RESOLUTION = 3.0  # of the averages over G, see envelope_averages.py
@@ -156,9 +164,8 @@ class Risk(Performance, kw_only=True):
         >>> r.on(st.SparseTokenProblem(n_tokens=20, signal=5.0))
         Performance(test_error=0.360508 ± 1e-08)
         """
-        law = self.model.law_on(check_problem(problem), self.problem)
         return Performance(
-            law,
+            self.model.law(check_problem(problem), self.problem),
             self.readout,
             self.loss,
             self.moves,
@@ -188,17 +195,16 @@ def solve_point(
     if ridge == 0.0 and math.isfinite(ratio):
         ridge = _without_ridge(law, ratio, alpha, loss)
     objective = ReadoutObjective(law.points, loss, ratio, ridge, resolution=RESOLUTION)
-    coarse, saddle, converged = _solve_law(law, objective, before)
-    if not (converged or fits_perfectly(objective, saddle.value)):
+    coarse, saddle = _solve_law(law, objective, before)
+    if not (saddle.converged or fits_perfectly(objective, saddle.value)):
         # Once more from scratch, without grids.
-        coarse, saddle, converged = _solve_law(law, objective._replace(resolution=math.inf), None)
-    x = saddle.readout
-    converged = converged and not any_bias(saddle, loss) and not _held_by_few(law, saddle)
-    moves = _batch_moves(law, objective, saddle)
-    converged = converged and _agrees(Performance(law, x, loss, moves), coarse)
+        coarse, saddle = _solve_law(law, objective._replace(resolution=math.inf), None)
+    moves = _batch_moves(law, saddle)
+    converged = saddle.converged and not any_bias(saddle) and not _held_by_few(law, saddle)
+    converged = converged and _agrees(Performance(law, saddle.readout, loss, moves), coarse)
     return Risk(
         law,
-        x,
+        saddle.readout,
         loss,
         moves,
         converged,
@@ -207,9 +213,9 @@ def solve_point(
         model=model,
         alpha=alpha,
         reg=reg,
-        train_loss=_train_loss(law, saddle, ridge, moves, converged),
-        _path=(coarse, x),
-        _smoothing=saddle.smoothing,
+        train_loss=_train_loss(law, saddle, moves, converged),
+        _path=(coarse, saddle.readout),
+        _smoothing=saddle.done.objective.smoothing,
     )
 
 
@@ -224,9 +230,7 @@ def _agrees(tested: Performance, coarse: Readout) -> bool:
 
 
 @np.errstate(over="ignore")  # where nothing has converged, moves are not bounded
-def _train_loss(
-    law: FeatureLaw, saddle: Saddle, ridge: float, moves: Floats, converged: bool
-) -> Estimate:
+def _train_loss(law: FeatureLaw, saddle: Saddle, moves: Floats, converged: bool) -> Estimate:
     """Return what is left of the saddle point's value without the ridge.
 
     The value of a batch differs by its mean envelope alone, the readout being stationary; the ridge
@@ -234,21 +238,22 @@ def _train_loss(
     """
 
     def penalty(x: Readout) -> float:
-        return 0.5 * ridge * (x.along_query**2 + x.along_rest**2 + x.spread**2)
+        return 0.5 * saddle.done.objective.reg * (x.along_query**2 + x.along_rest**2 + x.spread**2)
 
     value = saddle.value - penalty(saddle.readout)
-    envelopes = law.by_batch(saddle.moments.envelope)
+    envelopes = law.by_batch(saddle.done.moments.envelope)
     each = envelopes - [penalty(saddle.readout.moved(by)) for by in moves]
     return Estimate.from_batches(
         max(value, 0.0), each, beside=LEAST_UNCERTAINTY, converged=converged
     )
 
 
-def any_bias(saddle: Saddle, loss: Loss) -> bool:
+def any_bias(saddle: Saddle) -> bool:
     """Whether the bias is free: a strong ridge keeps every margin of balanced classes below 1."""
-    pull = saddle.moments.hh
+    pull = saddle.done.moments.hh
     all_pull = float(pull.min()) > 0.999 * float(pull.max())
-    return not loss.smooth and all_pull and saddle.bias_curvature < 1e-12
+    curvature = eliminate(saddle.done, math.inf).hessian[2, 2]
+    return not saddle.done.objective.loss.smooth and all_pull and bool(curvature < 1e-12)
 
 
 def _held_by_few(law: FeatureLaw, saddle: Saddle) -> bool:
@@ -257,7 +262,7 @@ def _held_by_few(law: FeatureLaw, saddle: Saddle) -> bool:
     An average that rests on a few of many points is not known, and neither is its error bar. How
     many it rests on is (Σt)²/Σt², for the terms t of the readout's spread.
     """
-    terms = law.points.weight * law.points.scale**2 * saddle.moments.hh
+    terms = law.points.weight * law.points.scale**2 * saddle.done.moments.hh
     squares = float(terms @ terms)
     return law.batches > 1 and float(terms.sum()) ** 2 < _LEAST_POINTS * squares
 
@@ -280,11 +285,10 @@ def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> f
 
 def _solve_law(
     law: FeatureLaw, objective: ReadoutObjective, before: tuple[Readout, Readout] | None
-) -> tuple[Readout, Saddle, bool]:
+) -> tuple[Readout, Saddle]:
     """Solve on the first batch of points, then on all of them from there; then look again.
 
     ``before`` has both solutions at a neighboring point: they differ by about the same there.
-    Returns both solutions, and whether the second passed the second look.
     """
     if law.batches == 1:
         saddle = solve(objective._replace(resolution=math.inf), before and before[1])
@@ -294,17 +298,16 @@ def _solve_law(
         begun = solve(coarse, before and before[0], 1e-6)
         first = start = begun.readout
         if before is not None:
-            start = Readout(*np.add(start, np.subtract(before[1], before[0])).tolist())
-            start = start._replace(spread=max(start.spread, 0.5 * first.spread))
-        fine = objective._replace(smoothing=begun.smoothing if begun.converged else 0.0)
+            start = shifted(first, np.subtract(before[1], before[0]))
+        smoothing = begun.done.objective.smoothing if begun.converged else 0.0
+        fine = objective._replace(smoothing=smoothing)
         tolerance = 1e-5 if objective.loss.smooth else 1e-9  # Newton is slower at a kink
         saddle = solve(fine, start if begun.converged else None, tolerance)
-    solved = objective._replace(smoothing=saddle.smoothing)
-    right = is_stationary(law, solved, saddle.readout, saddle.moments)
-    return first, saddle, saddle.converged and right
+    right = is_stationary(law, saddle.done, saddle.readout)
+    return first, saddle._replace(converged=saddle.converged and right)
 
 
-def _batch_moves(law: FeatureLaw, objective: ReadoutObjective, saddle: Saddle) -> Floats:
+def _batch_moves(law: FeatureLaw, saddle: Saddle) -> Floats:
     """How far each batch moves the readout, by one Newton step on the points without it.
 
     Without it, since a few points of a batch may hold the readout in place, as samples with hardly
@@ -314,8 +317,8 @@ def _batch_moves(law: FeatureLaw, objective: ReadoutObjective, saddle: Saddle) -
         return np.zeros((1, 4))
     systems = []
     for batch in range(law.batches):
-        moments = Moments(*(moment[law.rows(batch)] for moment in saddle.moments))
-        part = objective._replace(points=law.batch(batch).points)
+        moments = Moments(*(moment[law.rows(batch)] for moment in saddle.done.moments))
+        part = saddle.done.objective._replace(points=law.batch(batch).points)
         systems.append(assemble(part, saddle.readout, moments).system)
     matrices, gradients = (np.stack(parts) for parts in zip(*systems, strict=True))
     gradients -= gradients.mean(axis=0)

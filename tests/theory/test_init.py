@@ -9,7 +9,7 @@ PROBLEM = st.SparseTokenProblem(10, 1, 5.0)
 
 def test_curves_are_the_functions_of_sequences():
     options = {"reg": 1e-2, "n_points": 256}
-    with pytest.warns(FutureWarning, match="risk_curve goes in 0.6: alpha of risk takes"):
+    with pytest.warns(FutureWarning, match="risk_curve goes in 0.6: risk takes"):
         curve = st.theory.risk_curve(PROBLEM, "pooled", alphas=[1.0, 2.0], **options)
     assert curve[1].test_error == pytest.approx(
         st.theory.risk(PROBLEM, "pooled", alpha=2.0, reg=1e-2).test_error, rel=1e-9
