@@ -29,7 +29,7 @@ from sparsetoken.sequences.passes import pooled_features
 
 Shrinkages = tuple[float | None, ...]
 
-# Tuned on needle digits, tiger and musk1 (docs/guide/comparison): temperature and ridge of heads
+# Tuned on needle digits, tiger and musk1 (docs/validation/bags): temperature and ridge of heads
 # to which few tokens matter, some, and many.
 _KINDS = ((1.0, 0.01), (3.0, 3e-3), (10.0, 3e-4))
 _POOLED_RIDGES = (0.1, 0.01)

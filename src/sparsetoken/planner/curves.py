@@ -21,7 +21,7 @@ noise were chosen on 100 curves of every other one of 124 public tables (LCDB,
 ``benchmarks/curve_truth``): 20 learners, many of which stop falling early. The aim was intervals
 that hold and are narrow; the figures of the other pilot families, but for those called fresh, were
 seen at each choice. Steeper curves that end lower (b = 2, S = 3.5) were further off on the fresh
-families, and with less noise by training the intervals hold less often; docs/guide/planning.rst has
+families, and with less noise by training the intervals hold less often; docs/validation/plans has
 the rest.
 """
 
