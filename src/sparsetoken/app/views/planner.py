@@ -12,7 +12,7 @@ from sparsetoken.app.views.learning import CLASSIFIERS, crossing, has_optimum, l
 from sparsetoken.models import DEFAULT, look
 from sparsetoken.vocabulary import PARAMETERS
 
-_DRAWN = (DEFAULT, *CLASSIFIERS, "optimal")
+_DRAWN = (DEFAULT, "optimal", *reversed(CLASSIFIERS))  # two-step, whose settings take long, last
 _SIZES = np.geomspace(0.1, 1000.0, 33)  # samples per dimension of the first curves
 Rows = list[tuple[str, float, float]]
 
@@ -33,7 +33,8 @@ def draw(values: Values, send: Send) -> None:
         drawn = (plan if model == plan.model else st.plan(**budget)).curve
         rows += [(model, n, float(e)) for n, e in zip(drawn.values, drawn.errors, strict=True)]
         progress = f"{look(model).label} is drawn"
-        send(_picture(values, plan, rows) | Line(sentence=plan.answer, progress=progress))
+        sentence = f"{plan.answer} {plan.floor}"
+        send(_picture(values, plan, rows) | Line(sentence=sentence, progress=progress))
     words = plan.summary().split("\n\n")[0].split("\n")  # the answer, and remarks on it
     floor = float(plan.alternatives["bayes"])
     send(_picture(values, plan, rows, floor) | Line(sentence=" ".join(words), progress=""))
