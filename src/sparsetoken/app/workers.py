@@ -54,7 +54,7 @@ class _Worker(NamedTuple):
     def end(self) -> None:
         """End the process, whatever it is doing."""
         self.process.kill()
-        self.requests.close()
+        self.requests.transport.abort()
 
 
 class Workers:
@@ -98,9 +98,13 @@ class Workers:
     async def _start(self) -> _Worker:
         ours, theirs = socket.socketpair()
         process = _CONTEXT.Process(target=_work, args=(theirs,), daemon=True)
-        with theirs:  # the first takes seconds, in which the page is served
-            await asyncio.to_thread(process.start)
-        ends = await asyncio.open_connection(sock=ours, limit=_LONGEST_LINE)
+        try:
+            with theirs:  # the first takes seconds, in which the page is served
+                await asyncio.to_thread(process.start)
+            ends = await asyncio.open_connection(sock=ours, limit=_LONGEST_LINE)
+        except BaseException:  # the server ended meanwhile; without a peer, so does the process
+            ours.close()
+            raise
         worker = _Worker(process, *ends)
         self._all.add(worker)
         return worker
