@@ -37,11 +37,12 @@ def train_and_test(
     return X, y, *new
 
 
-def needle_digits(n_bags: int = 300, seed: int = 0) -> Drawn:
-    """Return bags of about 20 digits; each positive one holds exactly one 9, used nowhere else."""
+def needle_digits(n_bags: int = 300, seed: int = 0, needles: tuple[int, ...] = (9,)) -> Drawn:
+    """Return bags of about 20 digits; each positive one holds one needle, used nowhere else."""
     rng = np.random.default_rng(seed)
     images, digits = load_digits(return_X_y=True)
-    rare, common = rng.permutation(images[digits == 9]), images[digits != 9]
+    wanted = np.isin(digits, needles)
+    rare, common = rng.permutation(images[wanted]), images[~wanted]
     y = (np.arange(n_bags) < n_bags // 2).astype(np.int64)
     bags = []
     for i, label in enumerate(y):

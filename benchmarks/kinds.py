@@ -2,16 +2,23 @@
 
 Draws problems of one to five kinds, of 20 to 300 features, with 0.5 to 8 samples a dimension and
 kind: errors of our classifiers beside the optimum, and how often the number of kinds is found.
+
+``... bags [FOLDER]`` compares posterior heads of one direction with those of several: bags of
+digits whose needles are of several classes, messages with several kinds of words, and stored bags.
 """
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.families import train_and_test
+from benchmarks.families import STORED, needle_digits, stored_bags, train_and_test
 from benchmarks.peers import QUICK
 from benchmarks.report import Table, mean_and_error, run
-from sparsetoken import SparseTokenProblem
+from sparsetoken import BayesAttentionClassifier, Sequences, SparseTokenProblem
 from sparsetoken.theory import optimal
 
 
@@ -64,5 +71,51 @@ def main(problems: int = 30, seed: int = 2026) -> None:
     print(f"number of kinds right: {np.mean(right):.2f} of {len(right)} fits")
 
 
+def messages(n_kinds: int) -> tuple[Any, Any]:
+    """Return messages of 10 to 40 words of 30 topics; a positive one has a word of a rare topic.
+
+    Words are vectors of 40 features, their topic's and a heavy-tailed part of their own.
+    """
+    rng = np.random.default_rng(0)
+    topics, rare = (1.5 * rng.standard_normal((count, 40)) for count in (30, n_kinds))
+    y, bags = (np.arange(300) < 150).astype(np.int64), []
+    for label in y:
+        length, mix = rng.integers(10, 41), rng.dirichlet(np.full(30, 0.1))
+        bag = topics[rng.choice(30, length, p=mix)] + rng.standard_t(4, (length, 40))
+        if label:
+            word = rare[rng.integers(n_kinds)] + rng.standard_t(4, 40)
+            bag[rng.integers(length)] = word
+        bags.append(bag)
+    return Sequences.from_list(bags), y
+
+
+def compare_on_bags(folder: Path | None = None, *, repeats: int = 2) -> None:
+    """Compare heads of one direction and of several, in five folds, the same for both."""
+    digits = ((9,), (3, 9), (2, 3, 9), (1, 2, 3, 9))
+    sets = {f"digits {set(n)}": needle_digits(needles=n) for n in digits}
+    sets |= {f"messages, {k} kinds": messages(k) for k in (1, 2, 4)}
+    for name in STORED if folder else ():
+        sets[name] = stored_bags(Path(str(folder), f"{name}.npz"))
+    table = Table("set:20", "kinds found:30", "accuracy of one:8.3f", "of several:8.3f", "gain:16",
+                  "AUC of one:8.3f", "of several:8.3f", "gain:16")  # fmt: skip
+    for name, (X, y) in sets.items():
+        rows, found = [], []
+        for seed in range(repeats):
+            for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(y, y):
+                row = []
+                for n_kinds in (1, "auto"):
+                    clf = BayesAttentionClassifier(n_kinds=n_kinds, random_state=0)
+                    scores = clf.fit(X[train], y[train]).decision_function(X[test])
+                    accuracy = float(np.mean((scores > 0) == y[test]))
+                    row.append((accuracy, float(roc_auc_score(y[test], scores))))
+                rows.append(row)
+                found.append(clf.n_kinds_)
+        cells: list[Any] = []
+        for one, several in np.array(rows).transpose(2, 1, 0):
+            gain, bar = mean_and_error(several - one)
+            cells += [one.mean(), several.mean(), f"{gain:+.3f} ± {bar:.3f}"]
+        table.add(name, found, *cells)
+
+
 if __name__ == "__main__":
-    run(main)
+    run(main, bags=compare_on_bags)
