@@ -146,7 +146,7 @@ class Model:
     architecture: str = "bayes"
     """What its best weights are called by :func:`sparsetoken.theory.oracle_error`."""
     estimator: ClassVar[str] = ""
-    """Name of the classifier in :mod:`sparsetoken.estimators`; empty if there is none."""
+    """Name of the classifier in ``sparsetoken.estimators``; empty if there is none."""
     drawn_up_to: ClassVar[int] = 0
     """Up to so many samples a plan expects the mean error of trials. There the rare ones that go
     wrong decide, which no expansion around the limit of many dimensions sees."""
