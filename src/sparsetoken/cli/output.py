@@ -130,7 +130,9 @@ def waiting(what: str, *, counted: bool = False) -> Iterator[Callable[..., None]
         columns += [progress.BarColumn(), progress.MofNCompleteColumn()]
     columns.append(progress.TimeRemainingColumn() if counted else progress.TimeElapsedColumn())
     names, console = ("completed", "total") if counted else ("description",), Console(stderr=True)
-    hidden = not console.is_terminal
-    with progress.Progress(*columns, console=console, transient=True, disable=hidden) as shown:
+    if not console.is_terminal:
+        yield lambda *_: None
+        return
+    with progress.Progress(*columns, console=console, transient=True) as shown:
         task = shown.add_task(what, total=None)
         yield lambda *news: shown.update(task, **dict(zip(names, news, strict=True)))
