@@ -176,3 +176,11 @@ def test_an_unreachable_target_is_json_too(run):
 
 def test_a_curve_that_is_not_there(refused):
     refused(("plan", "curve", "x.csv", "--error", "0.1"), 1, "x.csv: No such file")
+
+
+def test_a_curve_that_is_no_text(refused, tmp_path):
+    path = tmp_path / "x.npz"
+    path.write_bytes(b"PK\x03\x04\xce")
+    refused(
+        ("plan", "curve", path, "--error", "0.1"), 2, "x.npz is not text: a table with n_samples"
+    )

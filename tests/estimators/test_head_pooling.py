@@ -48,17 +48,22 @@ def test_choices_are_counted(n_signal, scale, contiguous):
             assert attention[low:high, k, c] * size == pytest.approx(part)
 
 
-@pytest.mark.parametrize("name", POOLINGS)
-def test_tokens_one_by_one_and_divided_make_the_same_score(name):
-    pooling = POOLINGS[name]
-    u = SCORES[:, :, :1]
-    scores, center = pooling.pool(u, OFFSETS), np.array([[0.3], [-0.2]])
+def check_three_ways(pooling, u, center):
+    """See that tokens pooled at once, divided, and one by one make the same score."""
+    scores = pooling.pool(u, OFFSETS)
     attention, contributions, baseline = pooling.divide(u, OFFSETS, center)
     assert np.add.reduceat(attention, OFFSETS[:-1]) == pytest.approx(np.ones_like(scores))
     assert np.add.reduceat(contributions, OFFSETS[:-1]) + baseline == pytest.approx(scores)
     for low, high, score in zip(OFFSETS[:-1], OFFSETS[1:], scores, strict=True):
         parts = [pooling.begin(one) for one in u[low:high]]
         assert pooling.end(reduce(pooling.join, parts), high - low) == pytest.approx(score)
+
+
+@pytest.mark.parametrize("name", POOLINGS)
+def test_tokens_one_by_one_and_divided_make_the_same_score(name):
+    pooling = POOLINGS[name]
+    u = SCORES[:, :, :1]
+    check_three_ways(pooling, u, np.array([[0.3], [-0.2]]))
 
 
 @pytest.mark.parametrize("changes", [{}, {"contiguous": True}, {"reference_length": 4.0}], ids=str)
@@ -71,13 +76,7 @@ def test_kinds_of_a_head_are_joined(changes):
     chances = pooling.kinds(u, OFFSETS)
     assert chances[:, 0] == pytest.approx(np.ones((4, 1)))
     assert chances[:, 1:] == pytest.approx(np.exp((each[:, 1:] - scores[:, 1:]) / -3.0))
-    center = np.array([[0.3], [-0.2], [0.1]])
-    attention, contributions, baseline = pooling.divide(u, OFFSETS, center)
-    assert np.add.reduceat(attention, OFFSETS[:-1]) == pytest.approx(np.ones_like(scores))
-    assert np.add.reduceat(contributions, OFFSETS[:-1]) + baseline == pytest.approx(scores)
-    for low, high, score in zip(OFFSETS[:-1], OFFSETS[1:], scores, strict=True):
-        parts = [pooling.begin(one) for one in u[low:high]]
-        assert pooling.end(reduce(pooling.join, parts), high - low) == pytest.approx(score)
+    check_three_ways(pooling, u, np.array([[0.3], [-0.2], [0.1]]))
 
 
 def test_a_mean_is_the_mean():

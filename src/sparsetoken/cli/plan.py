@@ -153,6 +153,8 @@ def plan_from_curve(
 
         try:
             table = read_curve(file.read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            raise ValueError(f"{file} is not text: a table with n_samples and error") from None
         except ValueError as wrong:
             raise ValueError(f"{file}: {wrong}") from None
         table |= given_options({"n_test": n_test})
