@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from sparsetoken.app.view import Line
 from sparsetoken.app.views import VIEWS
 from sparsetoken.app.views.learning import CLASSIFIERS, risks
-from sparsetoken.experiments.running import end_with_parent
+from sparsetoken.experiments.executors import end_with_parent
 
 _LONGEST = 500  # characters of an error
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sparsetoken.app.view import Line
-from sparsetoken.experiments.running import process_context
+from sparsetoken.experiments.executors import process_context
 
 _CONTEXT = process_context("sparsetoken.app.process")
 _MOST = 16  # requests at work at once; others wait

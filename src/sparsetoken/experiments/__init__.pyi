@@ -1,8 +1,8 @@
 from .cell import Cell, compute, make_cell
+from .executors import ClusterError, dask_executor, local_processes
 from .figures import draw_figure, figure_names, figure_rows
-from .running import ClusterError, Report, collect, dask_executor, local_processes, run
 from .store import Failure, Store, StoreError
-from .sweep import Grid, Sweep, load_sweep
+from .sweep import Grid, Report, Sweep, collect, load_sweep, run
 from .table import write_table
 
 __all__ = [

@@ -233,37 +233,30 @@ def compute(cell: Cell) -> dict[str, Estimate]:
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result
         warnings.simplefilter("error", FitWarning)
-        if cell.source == "simulation":
-            numbers = _mean_of_trials(cell)
-        else:
+        if cell.source == "theory":
             (predicted,) = cell.model.theory(cell.problem, [cell.size], cell.settings)
-            numbers = _read(predicted, cell)
+            found = _read(predicted, cell)
+        else:
+            seeds = np.random.SeedSequence(cell.seed).spawn(cell.values["trials"])
+            drawn_from = cell.problem, cell.size, cell.values["dim"], cell.settings
+            trials = (cell.model.trial(*drawn_from, np.random.default_rng(seed)) for seed in seeds)
+            drawn = np.array([_read(trial, cell) for trial in trials])
+            found = [Estimate.from_batches(each.mean(), each) for each in drawn.T]
+    numbers = dict(zip(cell.quantities, found, strict=True))
     for quantity, number in numbers.items():
         if math.isnan(number):
             raise ArithmeticError(f"{quantity} is not a number at {cell.describe()}")
     return numbers
 
 
-def _mean_of_trials(cell: Cell) -> dict[str, Estimate]:
-    seeds = np.random.SeedSequence(cell.seed).spawn(cell.values["trials"])
-    drawn_from = cell.problem, cell.size, cell.values["dim"], cell.settings
-    trials = (cell.model.trial(*drawn_from, np.random.default_rng(seed)) for seed in seeds)
-    results = [_read(trial, cell) for trial in trials]
-    numbers = {}
-    for quantity in cell.quantities:
-        drawn = np.array([float(result[quantity]) for result in results])
-        numbers[quantity] = Estimate.from_batches(float(drawn.mean()), drawn)
-    return numbers
-
-
-def _read(result: Any, cell: Cell) -> dict[str, Estimate]:
+def _read(result: Any, cell: Cell) -> list[Estimate]:
     """Return the cell's quantities of a result of theory or trial."""
-    numbers = {}
+    numbers = []
     for quantity in cell.quantities:
         number = getattr(result, quantity)
         if quantity in _ARGUMENTS:
             number = number(cell.values[_ARGUMENTS[quantity]])
-        numbers[quantity] = number if isinstance(number, Estimate) else Estimate(number)
+        numbers.append(number if isinstance(number, Estimate) else Estimate(number))
     return numbers
 
 

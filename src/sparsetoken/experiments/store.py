@@ -61,7 +61,6 @@ class Store:
     def __init__(self, path: str | PathLike[str], *, read_only: bool = False) -> None:
         self.path, self.damaged = Path(path), 0
         self._lines: dict[str, dict[str, Any]] = {}  # what counts for each cell, by its key
-        self._done: set[str] = set()  # keys of the cells that have numbers
         self._end = 0  # of what is read
         try:
             self._file = self.path.open("rb" if read_only else "a+b", buffering=0)
@@ -84,13 +83,14 @@ class Store:
                 self.damaged += 1
                 continue
             entry, good = json.loads(text), True
-            key = entry.get("key")
-            if key and (entry["state"] == "done" or key not in self._done):
+            key = entry.get("key")  # the header has none
+            if key and (entry["state"] == "done" or not self._is_done(key)):
                 self._lines[key] = entry
-                if entry["state"] == "done":
-                    self._done.add(key)
         self._end += whole
         return good
+
+    def _is_done(self, key: str) -> bool:
+        return key in self._lines and self._lines[key]["state"] == "done"
 
     def _append(self, entry: dict[str, Any]) -> None:
         """Add a whole line at once, below whatever half line a killed process has left."""
@@ -109,17 +109,17 @@ class Store:
         content: Any = outcome
         if not isinstance(outcome, str):
             content = {
-                quantity: [float(number), float(number.uncertainty), bool(number.converged)]
+                quantity: [float(number), number.uncertainty, bool(number.converged)]
                 for quantity, number in outcome.items()
             }
-        state = "failed" if content is outcome else "done"
         described = {"source": cell.source, "quantities": cell.quantities, "values": cell.values}
-        self._append({"key": cell.key, "state": state} | described | {"content": content})
+        state = "failed" if content is outcome else "done"
+        self._append({"key": cell.key, "state": state, **described, "content": content})
 
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
         """Return those of the cells that have no numbers yet, also those that failed."""
         self._refresh()
-        return [cell for cell in cells if cell.key not in self._done]
+        return [cell for cell in cells if not self._is_done(cell.key)]
 
     def counts(self, cells: Sequence[Cell] | None = None) -> dict[str, int]:
         """Return how many cells are done and failed; of some cells also how many are pending."""

@@ -1,16 +1,19 @@
-"""Sweeps as data: grids of named values, in Python or in a TOML file."""
+"""Sweeps: grids of named values, in Python or in a TOML file, and their runs."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetoken._validation import check_choice, check_count, check_real, read_toml
-from sparsetoken.experiments.cell import SOURCES, Cell, make_cell
+from sparsetoken.experiments.cell import SOURCES, Cell, compute, make_cell
+from sparsetoken.experiments.executors import ClusterError
+from sparsetoken.experiments.store import Outcome, Store
 from sparsetoken.vocabulary import PARAMETERS, check_known, check_parameter
 
 _ENTRIES = {"quantities": list, "sources": list, "fixed": dict, "axes": dict}
@@ -89,19 +92,120 @@ class Sweep:
 
     def cells(self) -> list[Cell]:
         """Return the cells, each once."""
-        return list(dict.fromkeys(cell for _, cells in self.parts for cell in cells))
+        return list(dict.fromkeys(cell for cell, _ in self.parts))
 
     @cached_property
-    def parts(self) -> list[tuple[Grid, list[Cell]]]:
-        """The grids with their cells, made once; a cell that a grid repeats is left out."""
-        by_columns: dict[str, set[Cell]] = {}
-        parts = []
-        for grid in self.grids:
-            earlier = by_columns.setdefault(repr(dict(grid.columns)), set())
-            cells = [cell for cell in dict.fromkeys(grid.cells()) if cell not in earlier]
-            earlier.update(cells)
-            parts.append((grid, cells))
-        return parts
+    def parts(self) -> list[tuple[Cell, tuple[tuple[str, Any], ...]]]:
+        """The cells with the columns of their grids, made once; a pair that repeats is left out."""
+        pairs = (
+            (cell, tuple(grid.columns.items())) for grid in self.grids for cell in grid.cells()
+        )
+        return list(dict.fromkeys(pairs))
+
+
+class Report(NamedTuple):
+    """What a run did."""
+
+    computed: int
+    failed: int
+    already_done: int
+
+
+def run(
+    sweep: Sweep,
+    store: Store,
+    executor: Executor | None = None,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Compute the cells that the store does not have, and write each as it completes.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        What to compute.
+    store : Store
+        Where the results go. Cells that are done are not computed again, those that failed are.
+        Several processes may run one sweep on one store; they may then do the same work twice.
+    executor : Executor, optional
+        Anything with the interface of concurrent.futures; by default the cells run one after the
+        other in this process. A worker that dies raises RuntimeError; what is finished is kept.
+    progress : callable, optional
+        Called with the number of finished cells and of all cells.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sparsetoken.experiments import Grid, Store, Sweep, run
+    >>> sweep = Sweep([Grid(["cosine"], {"alpha0": [1.0, 2.0]}, {"dim": 50, "trials": 2})])
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/results.db") as store:
+    ...     run(sweep, store)
+    ...     run(sweep, store)
+    Report(computed=4, failed=0, already_done=0)
+    Report(computed=0, failed=0, already_done=4)
+    """
+    cells = sweep.cells()
+    missing = store.missing(cells)
+    already_done, computed, failed = len(cells) - len(missing), 0, 0
+    show = progress or (lambda done, total: None)
+    show(already_done, len(cells))
+    for cell, outcome in _outcomes(missing, executor):
+        store.record(cell, outcome)
+        failed += isinstance(outcome, str)
+        computed += not isinstance(outcome, str)
+        show(already_done + computed + failed, len(cells))
+    return Report(computed, failed, already_done)
+
+
+def collect(
+    sweep: Sweep, store: Store, executor: Executor | None = None, **options: Any
+) -> list[dict[str, Any]]:
+    """Compute what the store lacks of a sweep, and return the whole table.
+
+    A cell that fails raises RuntimeError.
+
+    Parameters
+    ----------
+    sweep, store, executor, **options
+        As in :func:`run`.
+    """
+    run(sweep, store, executor, **options)
+    cells = sweep.cells()
+    failures = store.failures(cells)
+    if failures:
+        cell, error = failures[0]
+        raise RuntimeError(
+            f"{len(failures)} of {len(cells)} cells failed; the first, {cell.describe()}: {error}"
+        )
+    return [row | dict(columns) for cell, columns in sweep.parts for row in store.rows([cell])]
+
+
+def compute_or_error(cell: Cell) -> Outcome:
+    """Compute a cell; an error comes as text."""
+    try:
+        return compute(cell)
+    except Exception as error:  # whatever it is, it belongs in the store
+        return f"{type(error).__name__}: {error}"
+
+
+def _outcomes(cells: list[Cell], executor: Executor | None) -> Iterator[tuple[Cell, Outcome]]:
+    """Yield cells with their numbers or errors as the executor, or this process, completes them."""
+    if executor is None:
+        yield from ((cell, compute_or_error(cell)) for cell in cells)
+        return
+    running = {executor.submit(compute_or_error, cell): cell for cell in cells}
+    try:
+        for future in as_completed(running):
+            yield running[future], future.result()
+    except CancelledError:
+        raise ClusterError("the Dask scheduler is gone; what is finished is kept") from None
+    except Exception as error:
+        if not isinstance(error, BrokenExecutor) and type(error).__name__ != "KilledWorker":
+            raise
+        raise RuntimeError(
+            "a worker has died, perhaps for want of memory; what is finished is kept: run it "
+            "again, with fewer workers"
+        ) from None
 
 
 def load_sweep(path: str | PathLike[str]) -> Sweep:

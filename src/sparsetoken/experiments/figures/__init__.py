@@ -100,7 +100,7 @@ def figure_rows(
     >>> len(draw_figure("alignment", rows).axes)
     2
     """
-    from sparsetoken.experiments.running import collect
+    from sparsetoken.experiments.sweep import collect
 
     data = figure_data(name, quick, **settings)
     return data if isinstance(data, list) else collect(data, store, executor, progress=progress)
