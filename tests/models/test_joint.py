@@ -17,15 +17,14 @@ SETTINGS = {"reg": 0.1, "beta": 1.3, "lr_readout": 1.0, "lr_bias": 0.7, "lr_quer
 def test_joint_training_ends_in_a_minimum_of_all_parameters():
     trial = st.models.get("joint").trial(PROBLEM, 4.0, 30, SETTINGS, np.random.default_rng(5))
     X, y = PROBLEM.sample(120, 30, random_state=np.random.default_rng(5))
-    training, sign = trial.training, 2.0 * y - 1.0
-    query, coef, bias = training.query.query, *training.readout
+    query, coef, bias = trial.query.query, *trial.readout
     by_query, by_readout, by_bias, _ = gradient(
-        as_sequences(X), sign, query, coef, bias, Logistic(), 1.3
+        as_sequences(X), 2.0 * y - 1.0, query, coef, bias, Logistic(), 1.3
     )
     slopes = [*by_query + 0.1 * query, *by_readout + 0.1 * coef, by_bias]
     np.testing.assert_allclose(slopes, 0.0, atol=1e-4)
     features = dense_reference.attention_features(X, query, 1.3)
-    np.testing.assert_allclose(training.features, features, rtol=1e-9)
+    np.testing.assert_allclose(trial.training[0], features, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

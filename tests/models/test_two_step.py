@@ -49,9 +49,9 @@ def test_samples_are_split_between_query_and_readout():
     )
     assert split[0].test_error == pytest.approx(pair[0].test_error, rel=1e-12)
     trial = model.trial(problem, 4.0, 10, {"split": 0.3}, np.random.default_rng(0))
-    assert len(trial.training.sign) == 28  # of 40
+    assert len(trial.training[1]) == 28  # of 40
     odd = model.trial(problem, 2.5, 10, {}, np.random.default_rng(0))
-    assert len(odd.training.sign) == 13  # of 25: none is lost
+    assert len(odd.training[1]) == 13  # of 25: none is lost
 
 
 def test_the_query_alone_needs_no_readout():

@@ -6,9 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sparsetoken._types import Array
 from sparsetoken._validation import check_count
+from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.models.base import Draw, measured
-from sparsetoken.models.readout import ReadoutModel, TrainingSet
+from sparsetoken.models.readout import ReadoutModel, ReadoutTrial
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
 from sparsetoken.problem import Problem, random_directions
@@ -75,7 +77,7 @@ class Attention(ReadoutModel):
                     f"model {self.name!r} needs a value for {name}: its query is given"
                 )
 
-    def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
+    def draw_training(self, draw: Draw, query: Any) -> tuple[Array, Array]:
         """Draw the features that the query makes of fresh samples."""
         features, y = sample_features(
             draw.problem,
@@ -86,11 +88,11 @@ class Attention(ReadoutModel):
             beta=query.beta,
             random_state=draw.rng,
         )
-        return TrainingSet(features, 2.0 * y - 1.0, query.directions, query)
+        return features, 2.0 * y - 1.0
 
-    def judge(self, draw: Draw, training: TrainingSet) -> Performance:
+    def judge(self, trial: ReadoutTrial, readout: LinearReadout) -> Performance:
         """Return the performance of query and readout on fresh points of their law."""
-        problem, query, settings = draw.problem, training.query, draw.settings
+        problem, query, settings = trial.draw.problem, trial.query, trial.draw.settings
         affordable = _TOKENS // max(problem.lengths) // len(problem.kinds)
         n_points = settings.get("n_points", min(max(affordable, _LEAST_POINTS), _MOST_POINTS))
         law = sample_feature_law(
@@ -99,7 +101,7 @@ class Attention(ReadoutModel):
             cosine=query.cosines,
             sharpness=query.sharpness,
             pooling=self.pooling,
-            random_state=draw.rng,
+            random_state=trial.draw.rng,
         )
-        geometry = *training.readout, query.query, query.directions
+        geometry = *readout, query.query, query.directions
         return exact_performance(law, *geometry, loss=settings["loss"])

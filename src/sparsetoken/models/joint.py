@@ -12,7 +12,7 @@ from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.losses import get_loss
 from sparsetoken.models.attention import Attention
 from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Settings
-from sparsetoken.models.readout import TrainingSet, check_classes
+from sparsetoken.models.readout import ReadoutTrial, check_classes
 from sparsetoken.models.training import STATE, GradientDescent, gradient
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import LearnedQuery
@@ -45,7 +45,7 @@ class JointTraining(GradientDescent):
             for n, value in ((n, getattr(risk, n)) for n in STATE)
         }
 
-    def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
+    def train(self, draw: Draw) -> Any:
         """Draw tokens and train on all of them: two steps, the readout, then all parameters."""
         settings = draw.settings
         if settings["loss"] != "logistic":
@@ -74,5 +74,5 @@ class JointTraining(GradientDescent):
         learned, coef, bias = np.split(point, [draw.dim, 2 * draw.dim])
         readout = LinearReadout(coef, float(bias[0]))
         features = tokens.per_sample(attention_features, beta * learned)
-        result = LearnedQuery(learned, *readout, truth.directions, beta)
-        return TrainingSet(features, sign, truth.directions, result, readout)
+        query = LearnedQuery(learned, *readout, truth.directions, beta)
+        return ReadoutTrial(self, draw, query=query, training=(features, sign), readout=readout)

@@ -1,6 +1,7 @@
 """The best that any learner can do, and the iteration that reaches it (docs/theory, section 17)."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -96,20 +97,15 @@ class OptimalTheory(OracleTheory):
         return getattr(self.learned, name)
 
 
+@dataclass
 class FreshSamples:
-    """What was trained, judged on fresh samples, which are drawn when they are first needed.
+    """What was trained, judged on fresh samples, which are drawn when they are first needed."""
 
-    ``judge`` returns their scores, and whether they are positive. ``cosine`` is that between what
-    is learned and the signal, where there is one.
-    """
-
-    def __init__(
-        self,
-        judge: Callable[[], tuple[Floats, Bools]],
-        threshold: float = 0.0,
-        cosine: float | None = None,
-    ) -> None:
-        self.judge, self.threshold, self.cosine = judge, threshold, cosine
+    judge: Callable[[], tuple[Floats, Bools]]
+    """Returns their scores, and whether they are positive."""
+    threshold: float = 0.0
+    cosine: float | None = None
+    """Between what is learned and the signal, where there is one."""
 
     @cached_property
     def judged(self) -> tuple[Floats, Bools]:

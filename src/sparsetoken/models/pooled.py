@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken._types import Array
+from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.models.base import Draw
-from sparsetoken.models.readout import ReadoutModel, TrainingSet
+from sparsetoken.models.readout import ReadoutModel, ReadoutTrial
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Mean
 from sparsetoken.problem import Problem
@@ -24,17 +26,16 @@ class Pooled(ReadoutModel):
         """Return that of a mean token."""
         return math.fsum(group.probability / group.kind.n_tokens for group in problem.groups)
 
-    def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
+    def draw_training(self, draw: Draw, query: Any) -> tuple[Array, Array]:
         """Draw mean tokens; every direction of the signal is as good as another."""
         zero, directions = np.zeros(draw.dim), np.eye(draw.problem.n_kinds, draw.dim)
         features, y = sample_features(
             draw.problem, draw.n_samples, zero, directions, pooling=Mean(), random_state=draw.rng
         )
-        return TrainingSet(features, 2.0 * y - 1.0, directions)
+        return features, 2.0 * y - 1.0
 
-    def judge(self, draw: Draw, training: TrainingSet) -> Performance:
+    def judge(self, trial: ReadoutTrial, readout: LinearReadout) -> Performance:
         """Return the readout's performance: its scores are Gaussian."""
-        coef, intercept = training.readout
-        return pooled_performance(
-            draw.problem, coef, intercept, training.directions, loss=draw.settings["loss"]
-        )
+        problem, loss = trial.draw.problem, trial.draw.settings["loss"]
+        directions = np.eye(problem.n_kinds, trial.draw.dim)
+        return pooled_performance(problem, *readout, directions, loss=loss)

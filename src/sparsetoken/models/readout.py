@@ -2,14 +2,14 @@
 
 import warnings
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsetoken._types import Array
 from sparsetoken.estimate import Estimate
-from sparsetoken.estimators.readout import fit_readout
+from sparsetoken.estimators.readout import LinearReadout, fit_readout
 from sparsetoken.losses import Hinge, get_loss
 from sparsetoken.models.base import (
     QUERY,
@@ -33,23 +33,6 @@ RIDGES = (1e-5, 10.0)
 the noise of the bias decides; an AUC may want more, but gains nothing beyond."""
 # The hinge loss with a ridge that matters only to separators as long as √(2/(n·ridge)).
 _SEPARATING_RIDGE = 1e-9
-
-
-class TrainingSet(NamedTuple):
-    """Training features with their labels, and the geometry behind them."""
-
-    features: Array
-    sign: Array
-    directions: Array
-    """Unit vectors of the kinds of signal, (n_kinds, dim)."""
-    query: Any = None
-    """The drawn query, a LearnedQuery; None without one."""
-    readout: Any = None
-    """The LinearReadout, if it is trained already."""
-
-    def margins(self, readout: Any) -> Array:
-        """Return the scores times the signs of the labels."""
-        return self.sign * (self.features @ readout.coef + readout.intercept)
 
 
 def check_classes(sign: Array) -> None:
@@ -96,11 +79,11 @@ class ReadoutModel(Model):
         """Draw the query that is fixed before the readout is trained: a LearnedQuery, or None."""
         return None
 
-    def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
-        """Draw a training set for the readout, seen through a query that is fixed."""
+    def draw_training(self, draw: Draw, query: Any) -> tuple[Array, Array]:
+        """Draw features seen through a query, and the signs of their labels."""
         raise NotImplementedError
 
-    def judge(self, draw: Draw, training: TrainingSet) -> Performance:
+    def judge(self, trial: "ReadoutTrial", readout: LinearReadout) -> Performance:
         """Return the performance of the trained readout on fresh samples."""
         raise NotImplementedError
 
@@ -192,46 +175,42 @@ class ReadoutTrial:
     ``recall(fpr)`` and so on; and with a query, what a LearnedQuery has: ``cosine``, ``bias``, ...
     """
 
-    def __init__(self, model: ReadoutModel, draw: Draw) -> None:
+    def __init__(self, model: ReadoutModel, draw: Draw, **drawn: Any) -> None:
         self.model, self.draw = model, draw
+        vars(self).update(drawn)  # of query, training and readout, what there is already
 
     @cached_property
-    def training(self) -> TrainingSet:
-        """The training set, once its readout is trained."""
-        drawn = self._drawn
-        if drawn.readout is not None:
-            return drawn
-        check_classes(drawn.sign)
-        loss = get_loss(self.draw.settings["loss"])
-        readout = fit_readout(drawn.features, drawn.sign, self.draw.settings["reg"], loss)
-        return drawn._replace(readout=readout)
-
-    @cached_property
-    def _drawn(self) -> TrainingSet:
-        return self.model.draw_training(self.draw, self._given_query)
-
-    @cached_property
-    def _given_query(self) -> Any:
+    def query(self) -> Any:
+        """The query, a LearnedQuery, or None."""
         return self.model.draw_query(self.draw)
 
-    @property
-    def query(self) -> Any:
-        """The query, a LearnedQuery, which may be learned before the readout or with it."""
-        return self._given_query or self._drawn.query
+    @cached_property
+    def training(self) -> tuple[Array, Array]:
+        """The features of the training set, and the signs of its labels."""
+        return self.model.draw_training(self.draw, self.query)
 
     @cached_property
-    def _margins(self) -> Any:
-        return self.training.margins(self.training.readout)
+    def readout(self) -> LinearReadout:
+        """The trained readout."""
+        features, sign = self.training
+        check_classes(sign)
+        settings = self.draw.settings
+        return fit_readout(features, sign, settings["reg"], get_loss(settings["loss"]))
+
+    @cached_property
+    def margins(self) -> Array:
+        """The scores of the training samples times the signs of their labels."""
+        return _margins(*self.training, self.readout)
 
     @property
     def train_loss(self) -> float:
         """Mean loss of the training samples."""
-        return float(np.mean(get_loss(self.draw.settings["loss"]).value(self._margins, 1.0)))
+        return float(np.mean(get_loss(self.draw.settings["loss"]).value(self.margins, 1.0)))
 
     @property
     def train_error(self) -> float:
         """Fraction of training samples labelled wrongly."""
-        return float(np.mean(self._margins < 0.0))
+        return float(np.mean(self.margins < 0.0))
 
     @cached_property
     def separable(self) -> float:
@@ -240,20 +219,23 @@ class ReadoutTrial:
         The margins decide, so it does not matter whether the separator found is the shortest. That
         of the trained readout is the quicker one to try.
         """
-        drawn = self.training
-        if (self._margins > 0.0).all():
+        if (self.margins > 0.0).all():
             return 1.0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            separator = fit_readout(drawn.features, drawn.sign, _SEPARATING_RIDGE, Hinge())
-        return float((drawn.margins(separator) > 0.0).all())
+            separator = fit_readout(*self.training, _SEPARATING_RIDGE, Hinge())
+        return float((_margins(*self.training, separator) > 0.0).all())
 
     @cached_property
     def performance(self) -> Performance:
         """What the readout does on fresh samples."""
-        return self.model.judge(self.draw, self.training)
+        return self.model.judge(self, self.readout)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.query if name in QUERY else self.performance, name)
+
+
+def _margins(features: Array, sign: Array, readout: LinearReadout) -> Array:
+    return sign * (features @ readout.coef + readout.intercept)

@@ -1,7 +1,6 @@
 """Gradient descent on query, readout and bias together (docs/theory, section 13)."""
 
-from collections.abc import Callable
-from functools import cached_property, partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.models.attention import Attention
 from sparsetoken.models.base import Draw, Settings, Size, one_size
-from sparsetoken.models.readout import TrainingSet
+from sparsetoken.models.readout import ReadoutTrial
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import LearnedQuery
 from sparsetoken.sequences.data import MemoryData
@@ -35,9 +34,14 @@ class GradientDescent(Attention):
     predicted = simulated = frozenset({*STATE, "sharpness"})
 
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
-        """Return what is learned at each size."""
-        solve = partial(self.solve, problem, settings)
-        return [LearnedState(partial(solve, one_size(size)), settings["beta"]) for size in sizes]
+        """Return what is learned at each size, and the sharpness β‖q‖ of the attention."""
+        results, beta = [], settings["beta"]
+        for size in sizes:
+            numbers = self.solve(problem, settings, one_size(size))
+            norm = numbers["query_norm"]
+            sharpness = Estimate(beta * norm, beta * norm.uncertainty, norm.converged)
+            results.append(SimpleNamespace(**numbers, sharpness=sharpness))
+        return results
 
     def solve(self, problem: Problem, settings: Settings, alpha: float) -> dict[str, Estimate]:
         """Return the numbers of the last step."""
@@ -49,10 +53,7 @@ class GradientDescent(Attention):
         last = {n: (getattr(path, n)[-1], path.errors[n][-1]) for n in STATE}
         return {n: Estimate(*number, path.converged) for n, number in last.items()}
 
-    def draw_query(self, draw: Draw) -> None:
-        """Draw no query: it is learned together with the readout."""
-
-    def draw_training(self, draw: Draw, query: Any) -> TrainingSet:
+    def train(self, draw: Draw) -> Any:
         """Draw tokens and descend from zero; the last samples are those of a step that follows.
 
         With "online" batches a step sees one sample after the other, with the rates over the
@@ -78,28 +79,10 @@ class GradientDescent(Attention):
             if settings["batches"] != "reused":
                 X, y = problem.sample(n_samples, dim, random_state=rng, direction=truth.directions)
         features = MemoryData(sequences).per_sample(attention_features, beta * learned.query)
-        trained = LinearReadout(learned.readout, learned.bias)
-        return TrainingSet(features, sign, truth.directions, learned, trained)
-
-
-class LearnedState:
-    """The numbers that a theory has, solved for when the first of them is asked for."""
-
-    def __init__(self, solve: Callable[[], dict[str, Estimate]], beta: float) -> None:
-        self.solve, self.beta = solve, beta
-
-    @cached_property
-    def numbers(self) -> dict[str, Estimate]:
-        """Those of the theory, and the sharpness β‖q‖ of the attention."""
-        numbers, beta = self.solve(), self.beta
-        norm = numbers["query_norm"]
-        sharpness = Estimate(beta * norm, beta * norm.uncertainty, norm.converged)
-        return {**numbers, "sharpness": sharpness}
-
-    def __getattr__(self, name: str) -> Estimate:
-        if name not in (*STATE, "sharpness"):
-            raise AttributeError(name)
-        return self.numbers[name]
+        drawn = {"query": learned, "training": (features, sign)}
+        return ReadoutTrial(
+            self, draw, **drawn, readout=LinearReadout(learned.readout, learned.bias)
+        )
 
 
 def gradient(
