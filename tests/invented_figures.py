@@ -46,9 +46,8 @@ def invented(name, **settings):
         cell.values
         | {"source": cell.source, "quantity": quantity, "value": rng.uniform(0.1, 0.9)}
         | {"uncertainty": rng.uniform(0.01, 0.05), "converged": True}
-        | dict(grid.columns)
-        for grid, cells in data.parts
-        for cell in cells
+        | dict(columns)
+        for cell, columns in data.parts
         for quantity in cell.quantities
     ]
 
