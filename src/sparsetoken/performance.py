@@ -65,7 +65,13 @@ class Performance(Record):
         Returns the law of one window for a number of windows.
     """
 
-    columns: ClassVar = ("test_error", "uncertainty", "test_loss", "auc", "converged")
+    columns: ClassVar[tuple[str, ...]] = (
+        "test_error",
+        "uncertainty",
+        "test_loss",
+        "auc",
+        "converged",
+    )
 
     law: FeatureLaw
     readout: Readout
