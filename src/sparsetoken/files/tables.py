@@ -46,10 +46,13 @@ def read_table(
         row, feature = np.argwhere(~np.isfinite(tokens))[0]
         sequence = "" if by is None else f", in sequence {ids[codes].tolist()[row]!r}"
         raise table.no_number(int(rows[row]), features[feature], sequence)
-    labels, groups = (
-        None if name is None else _one_each(table, frame[name], name, ids, codes, rows)
-        for name in (used.label, used.group)
-    )
+
+    def one_each(name: str) -> Any:
+        values = np.array([None if is_missing(v) else v for v in frame[name]], dtype=object)
+        shared = one_per_group(values, ids, codes, lambda row: table.where(int(rows[row]), name))
+        return shared.tolist()
+
+    labels, groups = (None if n is None else one_each(n) for n in (used.label, used.group))
     of_token = np.repeat(codes, lengths)
     if roles.features is None and plain and by is not None:
         refuse_labels(tokens, of_token, features)
@@ -123,12 +126,3 @@ def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Indic
     except ValueError as error:
         raise ValueError(f"column {features[0]!r}: {error}") from None
     return as_floats(tokens, repr(features[0])), one_each if kind == "vector" else lengths
-
-
-def _one_each(
-    table: Table, column: Any, name: str, ids: Array, codes: Indices, rows: Indices
-) -> Any:
-    """Return the value of each sequence, which all its rows share."""
-    values = np.array([None if is_missing(value) else value for value in column], dtype=object)
-    shared = one_per_group(values, ids, codes, lambda row: table.where(int(rows[row]), name))
-    return shared.tolist()
