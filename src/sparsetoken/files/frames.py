@@ -73,7 +73,8 @@ class Table(NamedTuple):
 
 def is_table(path: str | Path) -> bool:
     """Return whether a file, or a folder of Hugging Face datasets, has columns, not arrays."""
-    return _ending(Path(path)) in TABLES or is_saved_to_disk(Path(path))
+    saved_to_disk = any(Path(path, f"{n}.json").exists() for n in ("state", "dataset_dict"))
+    return saved_to_disk or _ending(Path(path)) in TABLES
 
 
 def open_table(path: str | Path, what: str = "path") -> Table:
@@ -83,7 +84,7 @@ def open_table(path: str | Path, what: str = "path") -> Table:
         raise ValueError(f"{what} must end in {', '.join(TABLES)}, got {path.name!r}")
     for package in ("pandas", "pyarrow"):
         import_extra(package, f"{path}: {path.suffix or 'Arrow'}")
-    return _open_saved_to_disk(path) if is_saved_to_disk(path) else TABLES[_ending(path)](path)
+    return _open_saved_to_disk(path) if path.is_dir() else TABLES[_ending(path)](path)
 
 
 def _ending(path: Path) -> str:
@@ -130,11 +131,6 @@ def _open_parquet(path: Path) -> Table:
         return parquet.ParquetFile(path).iter_batches(columns=[*texts, *features])
 
     return Table(path, file.schema_arrow, batches)
-
-
-def is_saved_to_disk(folder: Path) -> bool:
-    """Return whether Hugging Face datasets has written a folder."""
-    return (folder / "state.json").exists() or (folder / "dataset_dict.json").exists()
 
 
 def _open_saved_to_disk(folder: Path) -> Table:

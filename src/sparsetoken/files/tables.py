@@ -7,7 +7,7 @@ import numpy as np
 from sparsetoken._types import Array, Indices
 from sparsetoken.files.dataset import Dataset, checked, is_missing
 from sparsetoken.files.frames import Table
-from sparsetoken.files.guards import shorten
+from sparsetoken.files.guards import prefix_errors, shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
 from sparsetoken.sequences.forms import as_floats, frame_tokens, split_lists
 from sparsetoken.sequences.grouping import group_rows, is_row_number, one_per_group, refuse_labels
@@ -107,7 +107,8 @@ def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]
 
 def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Indices]:
     """Return the tokens of all rows, and how many each row has."""
-    kind, one_each = table.kinds[features[0]], np.ones(len(frame), np.int64)
+    name, one_each = features[0], np.ones(len(frame), np.int64)
+    kind = table.kinds[name]
     if kind in ("any", "number"):
         tokens = frame_tokens(frame, features)
         if table.text:  # numbers that float32 holds exactly: single digits would be long
@@ -117,12 +118,10 @@ def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Indic
         return tokens, one_each
     import pyarrow
 
-    column = frame[features[0]].array.__arrow_array__().combine_chunks()
+    column = frame[name].array.__arrow_array__().combine_chunks()
     if kind == "vector":  # one token per row: a list of one sequence
         ends = pyarrow.array([0, len(column)], pyarrow.int64())
         column = pyarrow.LargeListArray.from_arrays(ends, getattr(column, "storage", column))
-    try:
+    with prefix_errors(f"column {name!r}"):
         tokens, lengths = split_lists(column) or (np.empty((0, 0)), one_each)
-    except ValueError as error:
-        raise ValueError(f"column {features[0]!r}: {error}") from None
-    return as_floats(tokens, repr(features[0])), one_each if kind == "vector" else lengths
+    return as_floats(tokens, repr(name)), one_each if kind == "vector" else lengths
