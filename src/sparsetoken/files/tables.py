@@ -34,22 +34,26 @@ def read_table(
     rows = np.arange(len(frame))
     ids, codes = rows, rows
     if by is not None:
-        nameless = (frame[by].isna() | (frame[by] == "")).to_numpy()
+        names: Array = np.array(frame[by].to_pylist(), dtype=object)
+        nameless = np.array([name is None or name != name or name == "" for name in names])
         if nameless.any() and plain:  # spreadsheets write empty rows at the end
-            kept = ~(nameless & np.isnan(tokens).all(axis=1))
-            rows, tokens, lengths = rows[kept], tokens[kept], lengths[kept]
-            frame, nameless = frame[kept], nameless[kept]
-        if nameless.any():
-            raise ValueError(f"{table.where(int(rows[nameless.argmax()]), by)} names no sequence")
-        ids, codes = group_rows(frame[by], by)
+            rows = np.flatnonzero(~(nameless & np.isnan(tokens).all(axis=1)))
+            tokens, lengths = tokens[rows], lengths[rows]
+        if nameless[rows].any():
+            first = int(rows[nameless[rows].argmax()])
+            raise ValueError(f"{table.where(first, by)} names no sequence")
+        if table.kinds[by] == "number" and not nameless.any():
+            names = frame[by].to_numpy()
+        ids, codes = group_rows(names[rows], by)
     if plain and not np.isfinite(tokens).all():
         row, feature = np.argwhere(~np.isfinite(tokens))[0]
         sequence = "" if by is None else f", in sequence {ids[codes].tolist()[row]!r}"
         raise table.no_number(int(rows[row]), features[feature], sequence)
 
     def one_each(name: str) -> Any:
-        values = np.array([None if is_missing(v) else v for v in frame[name]], dtype=object)
-        shared = one_per_group(values, ids, codes, lambda row: table.where(int(rows[row]), name))
+        values = [None if is_missing(value) else value for value in frame[name].to_pylist()]
+        each = np.array(values, dtype=object)[rows]
+        shared = one_per_group(each, ids, codes, lambda row: table.where(int(rows[row]), name))
         return shared.tolist()
 
     labels, groups = (None if n is None else one_each(n) for n in (used.label, used.group))
@@ -118,7 +122,7 @@ def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Indic
         return tokens, one_each
     import pyarrow
 
-    column = frame[name].array.__arrow_array__().combine_chunks()
+    column = frame[name].combine_chunks()
     if kind == "vector":  # one token per row: a list of one sequence
         ends = pyarrow.array([0, len(column)], pyarrow.int64())
         column = pyarrow.LargeListArray.from_arrays(ends, getattr(column, "storage", column))
