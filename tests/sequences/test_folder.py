@@ -23,8 +23,7 @@ def test_what_is_mapped_is_what_was_written(folder):
     assert opened.labels.tolist() == Y.tolist()
     assert opened.feature_names.tolist() == NAMES
     assert opened.lengths.tolist() == LENGTHS.tolist()
-    assert np.array_equal(opened.to_memory().tokens, TOKENS)
-    assert opened.to_memory().tokens.flags.writeable
+    assert np.array_equal(opened.tokens, TOKENS)
     assert np.array_equal(opened[-3], X[-3])
     assert np.array_equal(opened[[7, 2]].tokens, X[[7, 2]].tokens)
     part = opened[100:200][10:30]

@@ -87,7 +87,6 @@ def test_frames_are_grouped_in_order_of_appearance(kind):
     assert X.ids.tolist() == ["b", "a", "c"]
     assert X.feature_names.tolist() == ["x", "count"]
     assert [part.tolist() for part in X] == [[[1, 1], [3, 3]], [[2, 2], [5, 5]], [[4, 4]]]
-    assert Sequences.per_sequence(df["ill"], df["bag"]).tolist() == [1, 0, 0]
     for features in (["count"], "count"):
         selected = Sequences.from_frame(df, by="bag", features=features)
         assert selected.feature_names.tolist() == ["count"]
@@ -133,7 +132,7 @@ def test_frames_say_what_is_wrong():
     with pytest.raises(ValueError, match="frame must be a table"):
         Sequences.from_frame([1], by="bag")
     with pytest.raises(ValueError, match=r"row 2 has 3\.0, but 1\.0 before in sequence 'b'"):
-        Sequences.per_sequence(df["x"], df["bag"])
+        Sequences.from_frame(df, by="bag", features="n", label="x")
     missing = frame("pandas", bag=["b", None, "b", "c", "a"])
     with pytest.raises(ValueError, match="bag must name the sequence of each row, row 1 has none"):
         Sequences.from_frame(missing, by="bag", ignore="ill")

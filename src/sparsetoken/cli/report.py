@@ -63,7 +63,7 @@ def _texts(dataset: Any, column: str) -> dict[str, list[str]]:
         raise ValueError(f"--token-text needs a table with one token per row, got {dataset.path}")
     table = open_table(dataset.path)
     name = find_name(column, list(table.kinds), str(dataset.path))
-    every = [str(text) for text in table.read([name], [])[name]]
+    every = [str(text) for text in table.read([name], [])[name].to_pylist()]
     offsets = dataset.sequences.offsets
     return {
         str(name): [every[row] for row in dataset.rows[offsets[i] : offsets[i + 1]]]

@@ -143,14 +143,12 @@ def _read_sequences(asked: NamedArrays, archives: Iterable[tuple[str, NamedArray
     path, parts, total = asked.path, list[tuple[Any, ...]](), 0
     for title, archive in archives:
         with prefix_errors(archive.path):
-            name = archive.tokens_name() or archive.only_matrix()
-            tokens, kept = _one_sequence(archive, name)
+            name, tokens, kept = _one_sequence(archive)
             places = _coordinates(archive, kept, len(tokens))
             values = _one_value(archive, "label"), _one_value(archive, "group")
         total, dim = total + tokens.size, tokens.shape[1]
         check_size(path, total, 4, asked.max_numbers)
-        tokens = tokens if len(kept) == len(tokens) else tokens[kept]
-        parts.append((title, name, tokens, kept, places, *values))
+        parts.append((title, name, tokens[kept], kept, places, *values))
         if (expected := parts[0][2].shape[1]) != dim:
             wrong = f"{dim} features per token, {parts[0][0]!r} has {expected}"
             held = f"name it with 'features': {list_arrays(asked.arrays)}"
@@ -167,8 +165,12 @@ def _read_sequences(asked: NamedArrays, archives: Iterable[tuple[str, NamedArray
     return checked(Dataset(path, sequences, labels, groups, where, places, roles, source))
 
 
-def _one_sequence(archive: NamedArrays, name: str) -> tuple[Array, Array]:
-    """Return the rows of a file with one sequence, and which of them are tokens by its mask."""
+def _one_sequence(archive: NamedArrays) -> tuple[str, Array, Array]:
+    """Return the array of one sequence with its rows, and which of them are tokens by its mask."""
+    matrices = [name for name, array in archive.arrays.items() if len(array.shape) in (2, 3)]
+    name = archive.tokens_name() or (matrices[0] if len(matrices) == 1 else None)
+    if name is None:
+        raise archive.no_tokens()
     shape = archive.arrays[name].shape
     title = "its array" if archive.path.suffix == ".npy" else name
     batch = len(shape) == 3 and shape[0] == 1  # some extractors write a batch of one
@@ -177,11 +179,11 @@ def _one_sequence(archive: NamedArrays, name: str) -> tuple[Array, Array]:
     tokens = as_floats(archive.read(name)[0] if batch else archive.read(name), title)
     mask_name = archive.pick("mask")
     if mask_name is None:
-        return tokens, np.arange(len(tokens))
+        return name, tokens, np.arange(len(tokens))
     mask = archive.read(mask_name).reshape(-1)
     if mask.shape != (len(tokens),) or not np.isin(mask, (0, 1)).all():
         raise ValueError(f"{mask_name} must hold 1 or 0 for each of the {len(tokens)} tokens")
-    return tokens, np.flatnonzero(mask)
+    return name, tokens, np.flatnonzero(mask)
 
 
 def _one_value(archive: NamedArrays, role: str) -> Any:

@@ -1,8 +1,4 @@
-"""Tables as frames of pandas: text, Parquet, Arrow, and folders of Hugging Face datasets.
-
-Arrow reads all of them. A column of numbers becomes one of NumPy, a column of lists stays with
-Arrow, which holds them without a copy; all else becomes Python objects, as exact as in the file.
-"""
+"""Tables of Arrow: text, Parquet, Arrow files, and folders of Hugging Face datasets."""
 
 import csv
 import gzip
@@ -43,8 +39,7 @@ class Table(NamedTuple):
     def read(
         self, texts: Sequence[str], features: Sequence[str], max_numbers: int | None = None
     ) -> Any:
-        """Return some columns as a frame; all that Arrow has read is checked before it is used."""
-        import pandas
+        """Return some columns as a table of Arrow, checked before anything in it is used."""
         import pyarrow
 
         batches, numbers = [], 0
@@ -55,8 +50,7 @@ class Table(NamedTuple):
                 check_size(self.path, numbers, 4, max_numbers)
                 batches.append(batch)
             schema = batches[0].schema if batches else pyarrow.schema([])
-            table = pyarrow.Table.from_batches(batches, schema)
-            return pandas.DataFrame({name: _series(table[name]) for name in table.column_names})
+            return pyarrow.Table.from_batches(batches, schema)
 
     def where(self, row: int, column: str) -> str:
         """Say where a cell is, by its row counted from 0, and in a text what it holds."""
@@ -73,7 +67,8 @@ class Table(NamedTuple):
 
 def is_table(path: str | Path) -> bool:
     """Return whether a file, or a folder of Hugging Face datasets, has columns, not arrays."""
-    return _ending(Path(path)) in TABLES or is_saved_to_disk(Path(path))
+    saved_to_disk = any(Path(path, f"{n}.json").exists() for n in ("state", "dataset_dict"))
+    return saved_to_disk or _ending(Path(path)) in TABLES
 
 
 def open_table(path: str | Path, what: str = "path") -> Table:
@@ -81,9 +76,8 @@ def open_table(path: str | Path, what: str = "path") -> Table:
     path = Path(path)
     if not is_table(path):
         raise ValueError(f"{what} must end in {', '.join(TABLES)}, got {path.name!r}")
-    for package in ("pandas", "pyarrow"):
-        import_extra(package, f"{path}: {path.suffix or 'Arrow'}")
-    return _open_saved_to_disk(path) if is_saved_to_disk(path) else TABLES[_ending(path)](path)
+    import_extra("pyarrow", f"{path}: {path.suffix or 'Arrow'}")
+    return _open_saved_to_disk(path) if path.is_dir() else TABLES[_ending(path)](path)
 
 
 def _ending(path: Path) -> str:
@@ -130,11 +124,6 @@ def _open_parquet(path: Path) -> Table:
         return parquet.ParquetFile(path).iter_batches(columns=[*texts, *features])
 
     return Table(path, file.schema_arrow, batches)
-
-
-def is_saved_to_disk(folder: Path) -> bool:
-    """Return whether Hugging Face datasets has written a folder."""
-    return (folder / "state.json").exists() or (folder / "dataset_dict.json").exists()
 
 
 def _open_saved_to_disk(folder: Path) -> Table:
@@ -195,17 +184,6 @@ def _numbers(column: Any) -> int:
     while hasattr(column, "flatten") and not hasattr(column, "field"):
         column = column.flatten()
     return len(column)
-
-
-def _series(column: Any) -> Any:
-    import pandas
-
-    kind = _kind(column.type)
-    if kind in ("vector", "tokens"):
-        return pandas.Series(pandas.arrays.ArrowExtensionArray(column))
-    if str(column.type) in ("double", "float") or (kind == "number" and not column.null_count):
-        return pandas.Series(column.to_numpy())
-    return pandas.Series(column.to_pylist(), dtype=object)
 
 
 def _kind(kind: Any) -> str:

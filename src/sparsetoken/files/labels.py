@@ -25,7 +25,7 @@ def with_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
     frame = table.read(names, [])
     if not len(frame):
         raise ValueError("it has no rows")
-    columns = {name: frame[name].tolist() for name in names}
+    columns = {name: frame[name].to_pylist() for name in names}
     label = roles.pick("label", names, [name for name in USUAL["label"] if name != roles.by])
     group = roles.pick("group", names)
     candidates = {n: values for n, values in columns.items() if n not in (label, group)}

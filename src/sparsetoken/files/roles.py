@@ -183,13 +183,6 @@ class NamedArrays:
             raise ValueError(f"{name} has the layers {shorten(layers, 40)}; say which with 'layer'")
         return self.read(name).take(layers.index(wanted), axis=axes[0])
 
-    def only_matrix(self) -> str:
-        """Return the one array that can be the tokens of a sequence."""
-        matrices = [name for name, array in self.arrays.items() if len(array.shape) in (2, 3)]
-        if len(matrices) != 1:
-            raise self.no_tokens()
-        return matrices[0]
-
     def no_tokens(self) -> ValueError:
         """Return the error of a file in which no array can be the tokens."""
         held = f"name another with 'features'. It holds {list_arrays(self.arrays)}"

@@ -7,7 +7,7 @@ import numpy as np
 from sparsetoken._types import Array, Indices
 from sparsetoken.files.dataset import Dataset, checked, is_missing
 from sparsetoken.files.frames import Table
-from sparsetoken.files.guards import shorten
+from sparsetoken.files.guards import prefix_errors, shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
 from sparsetoken.sequences.forms import as_floats, frame_tokens, split_lists
 from sparsetoken.sequences.grouping import group_rows, is_row_number, one_per_group, refuse_labels
@@ -34,22 +34,29 @@ def read_table(
     rows = np.arange(len(frame))
     ids, codes = rows, rows
     if by is not None:
-        nameless = (frame[by].isna() | (frame[by] == "")).to_numpy()
+        names: Array = np.array(frame[by].to_pylist(), dtype=object)
+        nameless = np.array([name is None or name != name or name == "" for name in names])
         if nameless.any() and plain:  # spreadsheets write empty rows at the end
-            kept = ~(nameless & np.isnan(tokens).all(axis=1))
-            rows, tokens, lengths = rows[kept], tokens[kept], lengths[kept]
-            frame, nameless = frame[kept], nameless[kept]
-        if nameless.any():
-            raise ValueError(f"{table.where(int(rows[nameless.argmax()]), by)} names no sequence")
-        ids, codes = group_rows(frame[by], by)
+            rows = np.flatnonzero(~(nameless & np.isnan(tokens).all(axis=1)))
+            tokens, lengths = tokens[rows], lengths[rows]
+        if nameless[rows].any():
+            first = int(rows[nameless[rows].argmax()])
+            raise ValueError(f"{table.where(first, by)} names no sequence")
+        if table.kinds[by] == "number" and not nameless.any():
+            names = frame[by].to_numpy()
+        ids, codes = group_rows(names[rows], by)
     if plain and not np.isfinite(tokens).all():
         row, feature = np.argwhere(~np.isfinite(tokens))[0]
         sequence = "" if by is None else f", in sequence {ids[codes].tolist()[row]!r}"
         raise table.no_number(int(rows[row]), features[feature], sequence)
-    labels, groups = (
-        None if name is None else _one_each(table, frame[name], name, ids, codes, rows)
-        for name in (used.label, used.group)
-    )
+
+    def one_each(name: str) -> Any:
+        values = [None if is_missing(value) else value for value in frame[name].to_pylist()]
+        each = np.array(values, dtype=object)[rows]
+        shared = one_per_group(each, ids, codes, lambda row: table.where(int(rows[row]), name))
+        return shared.tolist()
+
+    labels, groups = (None if n is None else one_each(n) for n in (used.label, used.group))
     of_token = np.repeat(codes, lengths)
     if roles.features is None and plain and by is not None:
         refuse_labels(tokens, of_token, features)
@@ -104,7 +111,8 @@ def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]
 
 def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Indices]:
     """Return the tokens of all rows, and how many each row has."""
-    kind, one_each = table.kinds[features[0]], np.ones(len(frame), np.int64)
+    name, one_each = features[0], np.ones(len(frame), np.int64)
+    kind = table.kinds[name]
     if kind in ("any", "number"):
         tokens = frame_tokens(frame, features)
         if table.text:  # numbers that float32 holds exactly: single digits would be long
@@ -114,21 +122,10 @@ def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Indic
         return tokens, one_each
     import pyarrow
 
-    column = frame[features[0]].array.__arrow_array__().combine_chunks()
+    column = frame[name].combine_chunks()
     if kind == "vector":  # one token per row: a list of one sequence
         ends = pyarrow.array([0, len(column)], pyarrow.int64())
         column = pyarrow.LargeListArray.from_arrays(ends, getattr(column, "storage", column))
-    try:
+    with prefix_errors(f"column {name!r}"):
         tokens, lengths = split_lists(column) or (np.empty((0, 0)), one_each)
-    except ValueError as error:
-        raise ValueError(f"column {features[0]!r}: {error}") from None
-    return as_floats(tokens, repr(features[0])), one_each if kind == "vector" else lengths
-
-
-def _one_each(
-    table: Table, column: Any, name: str, ids: Array, codes: Indices, rows: Indices
-) -> Any:
-    """Return the value of each sequence, which all its rows share."""
-    values = np.array([None if is_missing(value) else value for value in column], dtype=object)
-    shared = one_per_group(values, ids, codes, lambda row: table.where(int(rows[row]), name))
-    return shared.tolist()
+    return as_floats(tokens, repr(name)), one_each if kind == "vector" else lengths

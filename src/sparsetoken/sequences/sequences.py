@@ -271,29 +271,10 @@ class Sequences:
         except ValueError as error:
             raise ValueError(f"{path} is damaged: {error}") from None
 
-    def to_memory(self) -> "Sequences":
-        """Read all tokens into memory, if they are mapped."""
-        return self._with(np.array(self.tokens), self.offsets)
-
     def save(self, folder: Any, labels: ArrayLike | None = None) -> None:
         """Write the sequences, and labels if given, to a folder that is empty or does not exist."""
         with Sequences.writer(folder) as out:
             out.add(self, self.labels if labels is None else labels)
-
-    @staticmethod
-    def per_sequence(values: Any, bag: Any) -> Array:
-        """Return one label or group per sequence, in the order of ``from_stacked(tokens, bag)``.
-
-        ``values`` has one per token; a sequence with two values is an error.
-
-        Examples
-        --------
-        >>> import sparsetoken as st
-        >>> st.Sequences.per_sequence([1, 0, 1], bag=["b", "a", "b"])
-        array([1, 0])
-        """
-        ids, codes = group_rows(bag, "bag")
-        return one_per_group(values, ids, codes)
 
     def select(self, tokens: Any) -> "Sequences":
         """Return the same sequences with some of their tokens.
