@@ -99,13 +99,18 @@ class SparseTokenClassifier(StackClassifier):
         self.n_jobs = n_jobs
 
     def _members(self, n_tokens: int | None) -> list[Member]:
+        monotone = check_flag("monotone", self.monotone)
         contiguous = check_flag("contiguous", self.contiguous)
-        if check_flag("monotone", self.monotone):
-            steps = check_count("refine_steps", self.refine_steps)
-            posterior = PosteriorHeads(sums_evidence=True, contiguous=contiguous)
-            return [AttentionHeads(steps=steps, sums_evidence=True), posterior]
-        members = _head_members("auto", "auto", self.refine_steps, n_tokens, contiguous)
-        return [*members, KernelHeads(), Trees(check_count("n_trees", self.n_trees))]
+        steps = check_count("refine_steps", self.refine_steps)
+        trees = Trees(check_count("n_trees", self.n_trees))
+        attending: list[Member] = [
+            AttentionHeads(steps=steps, sums_evidence=monotone),
+            PosteriorHeads(sums_evidence=monotone, contiguous=contiguous),
+        ]
+        if monotone:
+            return attending
+        several = n_tokens != 1  # else there is nothing to attend to
+        return [*(attending if several else ()), PooledHeads(), KernelHeads(), trees]
 
 
 class AttentionClassifier(StackClassifier):
@@ -195,7 +200,26 @@ class AttentionClassifier(StackClassifier):
         self.n_jobs = n_jobs
 
     def _members(self, n_tokens: int | None) -> list[Member]:
-        return _head_members(self.reg, self.shrinkage, self.refine_steps, n_tokens)
+        steps, reg, shrinkage = check_count("refine_steps", self.refine_steps), None, None
+        if self.reg != "auto":
+            if isinstance(self.reg, str):
+                raise ValueError(f'reg must be "auto" or a number > 0, got {self.reg!r}')
+            reg = check_real("reg", self.reg, low=0.0, above=True)
+        if isinstance(self.shrinkage, Real) and 0 < float(self.shrinkage) <= 1:
+            shrinkage = float(self.shrinkage)
+        elif self.shrinkage not in (None, "auto"):
+            raise ValueError(
+                f'shrinkage must be "auto", None or a number in (0, 1], got {self.shrinkage!r}'
+            )
+        shrinkages = None if self.shrinkage == "auto" else (shrinkage,)
+        members: list[Member] = []
+        if n_tokens != 1:
+            members = [AttentionHeads(reg=reg, shrinkages=shrinkages, steps=steps)]
+            if reg is None and shrinkages is None:
+                members.append(PosteriorHeads())
+        if n_tokens == 1 or reg is None or shrinkages is None:
+            members.append(PooledHeads(shrinkages=shrinkages))
+        return members
 
 
 class BayesAttentionClassifier(StackClassifier):
@@ -299,28 +323,3 @@ class BayesAttentionClassifier(StackClassifier):
             float(self.stack_.weights @ self.stack_.scales),
         )
         return training, held_out
-
-
-def _head_members(
-    reg: Any, shrinkage: Any, steps: int, n_tokens: int | None, contiguous: bool = False
-) -> list[Member]:
-    """Return the members with heads, for what a user asks of ``reg`` and ``shrinkage``."""
-    steps = check_count("refine_steps", steps)
-    if isinstance(reg, str) and reg != "auto":
-        raise ValueError(f'reg must be "auto" or a number > 0, got {reg!r}')
-    ridge = None if reg == "auto" else check_real("reg", reg, low=0.0, above=True)
-    shrinkages: tuple[float | None, ...] | None = None
-    if shrinkage != "auto":
-        if not (shrinkage is None or (isinstance(shrinkage, Real) and 0 < float(shrinkage) <= 1)):
-            raise ValueError(
-                f'shrinkage must be "auto", None or a number in (0, 1], got {shrinkage!r}'
-            )
-        shrinkages = (None if shrinkage is None else float(shrinkage),)
-    members: list[Member] = []
-    if n_tokens != 1:  # else there is nothing to attend to
-        members = [AttentionHeads(reg=ridge, shrinkages=shrinkages, steps=steps)]
-        if reg == shrinkage == "auto":
-            members.append(PosteriorHeads(contiguous=contiguous))
-    if n_tokens == 1 or "auto" in (reg, shrinkage):
-        members.append(PooledHeads(shrinkages=shrinkages))
-    return members

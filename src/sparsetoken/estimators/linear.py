@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,10 +27,10 @@ from sparsetoken.sequences.threads import one_blas_thread
 class LinearHead(TokenHeads):
     """A head with a query and a readout, for two classes: ⟨coef, Xᵀ softmax(X query)⟩ + b."""
 
-    name: ClassVar[str] = "attention"
     query: Floats
     coef: Floats
     intercept: float
+    name: str = "attention"
 
     def scorer(self, column: int | None = None) -> Scorer:
         """Return what scores tokens by query and readout."""
@@ -42,16 +42,8 @@ class LinearHead(TokenHeads):
         return ReadoutPooling()
 
 
-class MeanHead(LinearHead):
-    """A readout of the mean token: the query is zero."""
-
-    name: ClassVar[str] = "pooled"
-
-
 class PositionHead(LinearHead):
     """A readout of all tokens in a row; it has no query."""
-
-    name: ClassVar[str] = "position"
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, 1, 1) of sequences."""
@@ -166,7 +158,7 @@ class PooledClassifier(LinearClassifier):
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, weights)
 
     def _head(self) -> LinearHead:
-        return MeanHead(np.zeros_like(self.coef_), self.coef_, self.intercept_)
+        return LinearHead(np.zeros_like(self.coef_), self.coef_, self.intercept_, "pooled")
 
 
 class VectorizedClassifier(LinearClassifier):
@@ -210,7 +202,7 @@ class VectorizedClassifier(LinearClassifier):
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, weights)
 
     def _head(self) -> LinearHead:
-        return PositionHead(np.zeros_like(self.coef_), self.coef_, self.intercept_)
+        return PositionHead(np.zeros_like(self.coef_), self.coef_, self.intercept_, "position")
 
 
 class TwoStepAttentionClassifier(LinearClassifier):

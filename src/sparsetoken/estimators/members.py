@@ -5,7 +5,7 @@ out. All else has a default: a new member is ``fit``, ``scores`` and ``without_f
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class Member:
     Fitted, it is numbers, strings, arrays, lists and dicts in public attributes: it can be saved.
     """
 
-    name: ClassVar[str]  # the name in ``members_``
+    name: str  # the name in ``members_``
     prior: Any = None  # (K,): weights of the scores before held-out samples tell; None: equal
 
     def fit(self, training: TrainingSamples) -> Floats:

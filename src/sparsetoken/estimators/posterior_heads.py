@@ -167,10 +167,10 @@ class PosteriorHeads(AttentionHeads):
         return directions, intercepts
 
 
-def likely_kinds(stack: Stack) -> int:
-    """Return the most likely number of kinds of signal, one without posterior heads."""
+def likely_kinds(stack: Stack) -> int | None:
+    """Return the most likely number of kinds of signal, None without posterior heads."""
     for member in stack.members:
         if isinstance(member, PosteriorHeads):
             kinds = np.unique(member.n_kinds)
             return int(kinds[np.argmax([member.prior[member.n_kinds == k].sum() for k in kinds])])
-    return 1
+    return None

@@ -107,7 +107,7 @@ class StackClassifier(SequenceClassifier):
     @property
     def n_kinds_(self) -> int:
         """How many kinds of signal the posterior heads find; one if there are no such heads."""
-        return likely_kinds(self.stack_)
+        return likely_kinds(self.stack_) or 1
 
     @property
     def heads_(self) -> list[Head]:
