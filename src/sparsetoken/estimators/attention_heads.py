@@ -9,19 +9,13 @@ over the tokens, one product forward and one back.
 """
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sparsetoken._types import Floats, Indices
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.head_passes import TaskHeads, evidence_gradients, query_gradients
-from sparsetoken.estimators.head_pooling import (
-    EvidencePooling,
-    HeadPooling,
-    Scorer,
-    linear_scores,
-)
+from sparsetoken.estimators.head_pooling import EvidencePooling, HeadPooling, linear_scores
 from sparsetoken.estimators.members import Heads, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.estimators.reference import mean_auc
@@ -84,8 +78,8 @@ class Head(NamedTuple):
 class AttentionHeads(Heads):
     """Heads for sequences in which a few tokens decide."""
 
-    name: ClassVar[str] = "attention"
-    kind: ClassVar[str] = "attention"  # what ``heads_`` calls them
+    name = "attention"
+    kind = "attention"  # what ``heads_`` calls them
     pooled: ClassVar[bool] = False
     contiguous: bool = False
     tolerance: ClassVar[float] = 1e-5
@@ -110,12 +104,8 @@ class AttentionHeads(Heads):
         """Fit all heads to all samples and without each fold, all of them together."""
         self.reference_length = float(np.median(training.data.lengths))
         self.specs = self._choose_specs(training)
-        fits = self._fit_columns(training, training.fit_weights)
-        self.directions, self.intercepts = fits
-        held_out = np.full((len(self.specs), *training.signs.shape), np.nan)
-        for number, fold in enumerate(training.folds):
-            unseen = self.without_fold(number).scores(training.data.take(fold.held_out))
-            held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
+        self.directions, self.intercepts = self._fit_columns(training, training.fit_weights)
+        held_out = training.held_out(self)
         seen = np.isfinite(held_out).all(axis=(0, 2))
         if seen.any():
             self.aucs = [mean_auc(s[seen], training.signs[seen]) for s in held_out]
@@ -147,11 +137,10 @@ class AttentionHeads(Heads):
         fits = objective.minimize(steps, self.tolerance, start)
         self.directions[:1], self.intercepts[:1] = fits
 
-    def scorer(self, column: int | None = None) -> Scorer:
-        """Return what scores tokens: the intercept is divided among the R tokens of a choice."""
-        classes = slice(None) if column is None else [column]
-        offsets = self.intercepts[0][:, classes] / self.n_signal[:, np.newaxis]
-        return partial(linear_scores, self.directions[0][:, classes], offsets)
+    def token_scores(self, tokens: Array) -> Floats:
+        """Return the scores of tokens: R of a choice divide the intercept among themselves."""
+        offsets = self.intercepts[0] / self.n_signal[:, np.newaxis]
+        return linear_scores(self.directions[0], offsets, tokens)
 
     def pooling(self) -> HeadPooling:
         """Return the log mean over tokens, or over choices of several."""
@@ -229,8 +218,7 @@ class AttentionHeads(Heads):
 class PooledHeads(AttentionHeads):
     """Heads for sequences whose mean token decides: linear in it, so that all minima are unique."""
 
-    name: ClassVar[str] = "pooled"
-    kind: ClassVar[str] = "pooled"
+    name = kind = "pooled"
     pooled: ClassVar[bool] = True
     tolerance: ClassVar[float] = 1e-7
     more_steps: ClassVar[int] = 100

@@ -1,7 +1,6 @@
 """Classifiers with one linear readout: of the mean token, of all tokens, of what a query sees."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sparsetoken._validation import check_real
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import generator, halves, reliability, tokens_far_out
 from sparsetoken.estimators.head_passes import query_gradients
-from sparsetoken.estimators.head_pooling import HeadPooling, ReadoutPooling, Scorer, linear_scores
+from sparsetoken.estimators.head_pooling import HeadPooling, ReadoutPooling, linear_scores
 from sparsetoken.estimators.members import TokenHeads, TokenPart
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.stack import Stack
@@ -32,10 +31,10 @@ class LinearHead(TokenHeads):
     intercept: float
     name: str = "attention"
 
-    def scorer(self, column: int | None = None) -> Scorer:
-        """Return what scores tokens by query and readout."""
+    def token_scores(self, tokens: Array) -> Floats:
+        """Return the scores of tokens by query and readout, (tokens, 2, 1)."""
         directions = np.stack([self.query, self.coef])[:, np.newaxis]
-        return partial(linear_scores, directions, np.array([[0.0], [self.intercept]]))
+        return linear_scores(directions, np.array([[0.0], [self.intercept]]), tokens)
 
     def pooling(self) -> HeadPooling:
         """Return the mean of readouts, weighed by the softmax of queries."""

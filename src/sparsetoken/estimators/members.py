@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import Fold
-from sparsetoken.estimators.head_pooling import HeadPooling, Scorer, pooled_scores
+from sparsetoken.estimators.head_pooling import HeadPooling, pooled_scores
 from sparsetoken.estimators.reference import class_signs
 from sparsetoken.estimators.standardize import Standard
 from sparsetoken.sequences.data import Data, MemoryData
@@ -56,14 +56,12 @@ class TrainingSamples:
             columns[fold.rows, number] = self.weights[fold.rows] / self.weights[fold.rows].sum()
         return columns
 
-    def held_out(self, scores: Floats) -> Floats:
-        """Return the scores (K, n, C) of each sample by the fit without it, NaN if there is none.
-
-        They are given by the fit to all samples and by those without each fold, (1 + folds, ...).
-        """
-        held_out = np.full(scores.shape[1:], np.nan)
-        for number, fold in enumerate(self.folds, start=1):
-            held_out[:, fold.held_out] = scores[number][:, fold.held_out]
+    def held_out(self, member: "Member") -> Floats:
+        """Return the scores (K, n, C) of samples by the fits without them, NaN if there is none."""
+        held_out = np.full((len(member.describe()), *self.signs.shape), np.nan)
+        for number, fold in enumerate(self.folds):
+            scores = member.without_fold(number).scores(self.data.take(fold.held_out))
+            held_out[:, fold.held_out] = scores.swapaxes(0, 1)
         return held_out
 
 
@@ -130,10 +128,10 @@ class Member:
 
 
 class TokenHeads(Member):
-    """Heads that score every token: a scorer and a pooling make all that a member is asked for."""
+    """Heads that score every token: with a pooling, that is all that a member is asked for."""
 
-    def scorer(self, column: int | None = None) -> Scorer:
-        """Return what scores tokens, for all classes or for one."""
+    def token_scores(self, tokens: Array) -> Floats:
+        """Return the scores (tokens, K, C) of tokens."""
         raise NotImplementedError
 
     def pooling(self) -> HeadPooling:
@@ -142,18 +140,20 @@ class TokenHeads(Member):
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, K, C) of sequences."""
-        return data.per_sample(pooled_scores, self.scorer(), self.pooling())
+        return data.per_sample(pooled_scores, self.token_scores, self.pooling())
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return attention and contribution of every token."""
-        scorer = self.scorer(column)
-        u, at_center = scorer(sequences.tokens), scorer(center[np.newaxis])[0]
-        parts = self.pooling().divide(u, sequences.offsets, at_center)
+        u, at_center = (
+            self.token_scores(tokens)[..., [column]]
+            for tokens in (sequences.tokens, center[np.newaxis])
+        )
+        parts = self.pooling().divide(u, sequences.offsets, at_center[0])
         return TokenPart(*(part[..., 0] for part in parts))
 
     def summarize(self, token: Array) -> Any:
         """Return the summary of one token."""
-        return self.pooling().begin(self.scorer()(token[np.newaxis])[0])
+        return self.pooling().begin(self.token_scores(token[np.newaxis])[0])
 
     def join(self, earlier: Any, later: Any) -> Any:
         """Return the summary of tokens followed by others."""

@@ -1,7 +1,7 @@
 """Heads that learn as well as anything can where the model holds: posterior means."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -32,7 +32,7 @@ Solution = tuple[Iteration, list[Columns]]
 class PosteriorHeads(AttentionHeads):
     """Heads for sequences of the model: the posterior mean of the direction, by iteration."""
 
-    kind: ClassVar[str] = "posterior"
+    kind = "posterior"
     either_class: bool = True  # whether the first of two classes may carry the signal, too
     wanted_kinds: int | None = None  # how many kinds of signal there are; None to find out
     prior: Any = None  # (K,): how likely these numbers of signal tokens and kinds are
@@ -78,10 +78,10 @@ class PosteriorHeads(AttentionHeads):
         k = int(np.argmax(self.prior))
         if self.n_kinds[k] == 1:
             return None
-        u, pooling = self.scorer(column)(sequences.tokens), self.pooling()
+        u, pooling = self.token_scores(sequences.tokens), self.pooling()
         assert isinstance(pooling, EvidencePooling)
         first = self.first_directions[k]
-        chances = pooling.kinds(u, sequences.offsets)[:, first : first + self.n_kinds[k], 0]
+        chances = pooling.kinds(u, sequences.offsets)[:, first : first + self.n_kinds[k], column]
         return chances.argmax(axis=1)
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:

@@ -1,7 +1,7 @@
 """Trees on statistics of a sequence's tokens: for labels that the sequence as a whole decides."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Trees(Member):
     member, as in bagging: there is no second fit to all samples.
     """
 
-    name: ClassVar[str] = "statistics"
+    name = "statistics"
     n_trees: int = 500  # in the forests of all folds together
     unit: Any = None  # (d,): powers of two that bring features into the range of single precision
     levels: Any = None  # (levels, d), which tokens are counted beyond
@@ -72,7 +72,6 @@ class Trees(Member):
         folds = training.folds or [Fold(order, np.arange(0))]
         n_trees = -(-self.n_trees // (2 * len(folds)))
         rng = np.random.default_rng(training.seed)
-        held_out = np.full((2, *training.signs.shape), np.nan)
         for fold in folds:
             used = order[np.isin(order, fold.rows)]
             weights = training.weights[used] / training.weights[used].max()
@@ -87,10 +86,7 @@ class Trees(Member):
                 with config_context(assume_finite=True, skip_parameter_validation=True):
                     trees.fit(seen, labels[used], sample_weight=None if equal else weights)
                 self.forests.append(_as_arrays(trees, place, half))
-            if len(fold.held_out):
-                unseen = forest_scores(rows[fold.held_out], self.forests[-2:])
-                held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
-        return held_out
+        return training.held_out(self)
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, 2, C) of sequences."""
