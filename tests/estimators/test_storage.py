@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
 from platforms import unix
-from sparsetoken.estimators.attention_heads import HeadSpec
+from sparsetoken.estimators.head_objective import HeadSpec
 from sparsetoken.losses import Hinge, Loss
 
 X, Y = st.SparseTokenProblem(5, 1, 4.0).sample(60, 6, random_state=0)

@@ -15,8 +15,7 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.answers import Diagnosis, Explanation
 from sparsetoken.estimators.folds import selection_rows
 from sparsetoken.estimators.inputs import check_data, check_sample_weight, is_ragged, plain_labels
-from sparsetoken.estimators.reference import Reference
-from sparsetoken.estimators.stack import Stack
+from sparsetoken.estimators.stack import Reference, Stack
 from sparsetoken.estimators.streams import ScoreStream
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.fingerprints import fingerprints_of

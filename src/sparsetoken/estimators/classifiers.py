@@ -8,10 +8,10 @@ from sklearn.utils import column_or_1d
 
 from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_count, check_flag, check_real
+from sparsetoken.estimators.answers import ModelFit, describe_fit
 from sparsetoken.estimators.attention_heads import AttentionHeads, PooledHeads
 from sparsetoken.estimators.kernel_heads import KernelHeads
 from sparsetoken.estimators.members import Member, TrainingSamples
-from sparsetoken.estimators.model_fit import ModelFit, describe_fit
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack_classifier import StackClassifier
 from sparsetoken.estimators.trees import Trees

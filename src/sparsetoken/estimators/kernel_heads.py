@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array, Floats
-from sparsetoken.estimators.attention_heads import HeadObjective, HeadSpec
-from sparsetoken.estimators.members import Heads, TrainingSamples
-from sparsetoken.estimators.standardize import SQUARED_NORM
+from sparsetoken.estimators.head_objective import HeadObjective, HeadSpec
+from sparsetoken.estimators.members import SQUARED_NORM, Heads, TrainingSamples
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import Sequences
 
@@ -84,7 +83,7 @@ class KernelHeads(Heads):
         return [{"model": "kernel", "gamma": float(gamma)} for gamma in self.gammas]
 
     def _kernels(self, tokens: Array) -> Iterator[tuple[slice, int, Floats]]:
-        """Yield some of the tokens, and their kernels with the landmarks, γ after γ in one array."""
+        """Yield some of the tokens, and their kernels with the landmarks: one array, γ after γ."""
         for low in range(0, len(tokens), _AT_ONCE):
             rows = slice(low, low + _AT_ONCE)
             kernel = _squared_distances((tokens[rows] - self.mean) * self.scale, self.landmarks)

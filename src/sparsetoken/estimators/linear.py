@@ -9,7 +9,7 @@ from sparsetoken._types import Array, Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import generator, halves, reliability, tokens_far_out
-from sparsetoken.estimators.head_passes import query_gradients
+from sparsetoken.estimators.head_objective import query_gradients
 from sparsetoken.estimators.head_pooling import HeadPooling, ReadoutPooling, linear_scores
 from sparsetoken.estimators.members import TokenHeads, TokenPart
 from sparsetoken.estimators.readout import fit_readout

@@ -7,7 +7,8 @@ import numpy as np
 from scipy.special import softmax
 
 from sparsetoken._types import Floats, Indices
-from sparsetoken.estimators.attention_heads import AttentionHeads, HeadSpec
+from sparsetoken.estimators.attention_heads import AttentionHeads
+from sparsetoken.estimators.head_objective import HeadSpec
 from sparsetoken.estimators.head_pooling import EvidencePooling
 from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.estimators.posterior_iteration import MORE, Columns, Iteration, noise_shrinkage

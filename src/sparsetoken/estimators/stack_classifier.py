@@ -21,8 +21,7 @@ from sparsetoken.estimators.folds import (
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import likely_kinds
-from sparsetoken.estimators.reference import remember
-from sparsetoken.estimators.stack import Stack, fit_stack
+from sparsetoken.estimators.stack import Stack, fit_stack, remember
 from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.grouping import align_labels

@@ -53,13 +53,13 @@ CLASSIFIERS: dict[str, Shapes] = {
 }
 RECORDS: dict[str, tuple[str, Shapes]] = {
     "AttentionHeads": ("attention_heads", _HEADS),
-    "HeadSpec": ("attention_heads", {}),
+    "HeadSpec": ("head_objective", {}),
     "KernelHeads": (
         "kernel_heads",
         {"directions": "FKCM", "intercepts": "FKC"}
         | {"gammas": "K", "mean": "d", "scale": "d", "landmarks": "Md"},
     ),
-    "ModelFit": ("model_fit", {}),
+    "ModelFit": ("answers", {}),
     "PooledHeads": ("attention_heads", _HEADS),
     "PosteriorHeads": (
         "posterior_heads",
@@ -67,7 +67,7 @@ RECORDS: dict[str, tuple[str, Shapes]] = {
         | dict.fromkeys(("prior", "strengths", "strength_errors", "evidence"), "K"),
     ),
     "Reference": (
-        "reference",
+        "stack",
         {"scores": "nC", "classes": "n", "tokens": "td", "offsets": "o"}
         | {"kept_classes": "m", "kept_folds": "m", "lengths": "2"},
     ),

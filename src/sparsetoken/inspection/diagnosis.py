@@ -10,8 +10,8 @@ from sklearn.model_selection import StratifiedKFold
 from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken.estimators.answers import Diagnosis, Finding
 from sparsetoken.estimators.base import SequenceClassifier
+from sparsetoken.estimators.folds import auc_influence, class_signs, mean_auc
 from sparsetoken.estimators.posterior_heads import likely_kinds
-from sparsetoken.estimators.reference import auc_influence, class_signs, mean_auc
 from sparsetoken.inspection.data_faults import (
     constant,
     duplicated,

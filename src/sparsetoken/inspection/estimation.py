@@ -17,7 +17,7 @@ from scipy.special import softmax
 
 from sparsetoken._validation import check_count
 from sparsetoken.estimators import BayesAttentionClassifier
-from sparsetoken.estimators.reference import class_signs, mean_auc
+from sparsetoken.estimators.folds import class_signs, mean_auc
 from sparsetoken.inspection.diagnosis import chance_error
 from sparsetoken.problem import RandomState, SparseTokenProblem
 from sparsetoken.sequences.sequences import as_sequences
