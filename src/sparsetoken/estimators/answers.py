@@ -8,7 +8,6 @@ import numpy as np
 
 from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken._validation import import_extra
-from sparsetoken.sequences.sequences import Sequences
 
 _FAR = 2.0  # a factor from what the model says
 _FAR_TAILS = 1.5  # beside what so many tokens scatter by chance
@@ -198,28 +197,26 @@ class ModelFit:
 
 
 def describe_fit(
-    noise: Sequences, mean: Floats, whitening: Floats, scores: Floats, carries: Bools, odds: float
+    white: Floats, offsets: Indices, scores: Floats, carries: Bools, odds: float
 ) -> ModelFit:
     """Return how well the model describes labelled sequences.
 
-    ``noise`` are some of those that should not carry the signal. ``scores`` are the log-odds (n, C)
-    of all sequences when they were held out, or NaN; ``carries`` says which should carry the
-    signal, and ``odds`` is the factor that made log-odds of the model's.
+    ``white`` are the tokens, in standard coordinates, of some that should not carry the signal, cut
+    by ``offsets``. ``scores`` are the log-odds (n, C) of all sequences when they were held out, or
+    NaN; ``carries`` says which should carry the signal, and ``odds`` is the factor that made
+    log-odds of the model's.
     """
     seen = np.isfinite(scores)
     gain, harmless = (
         float(scores[seen & which].mean() / odds) if (seen & which).any() else np.nan
         for which in (carries, ~carries)
     )
-    centered = noise.tokens - mean
-    white = centered * whitening if whitening.ndim == 1 else centered @ whitening
-    lengths, starts = noise.lengths, noise.offsets[:-1]
     squared = np.einsum("td,td->t", white, white)
-    means = np.add.reduceat(white, starts) / lengths[:, np.newaxis]
-    shared = float(np.mean((means**2).sum(axis=1) * lengths))
+    sums = np.add.reduceat(white, offsets[:-1])
+    shared = float(np.mean((sums**2).sum(axis=1) / np.diff(offsets)))
     # Coordinates of covariance C have squared lengths of mean tr C and variance 2 tr C². So few
     # tokens show tr C² too large by (tr C)² / tokens.
-    white -= white.mean(axis=0)
+    white = white - white.mean(axis=0)
     gram = white.T @ white if len(white) > white.shape[1] else white @ white.T
     count, trace = len(white) - 1.0, float(np.trace(gram))
     expected = 2.0 * (float((gram**2).sum()) - trace**2 / count) / max(count, 1.0) ** 2

@@ -145,9 +145,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fpr : float
             The false-positive rate to hold, in (0, 1).
         n_tokens : int, optional
-            The length of the sequences to be scored. By default they are like those of ``fit``.
-            For another length, negatives of a fold are joined to sequences of that many tokens,
-            which the members fitted without that fold score.
+            The length of the sequences to be scored; by default they are like those of ``fit``.
+            Negatives of a fold are joined to that length, and scored by the fit without the fold.
         window : int, optional
             The window of :meth:`decision_function` that the threshold is for.
         label : optional
@@ -157,12 +156,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         threshold : Estimate
             A float to compare with :meth:`decision_function`, and its standard error
-            ``uncertainty``. Where fewer than fifteen negatives score higher, the tail of the scores
-            is continued as that of a normal law. The true false-positive rate lies between the two
-            numbers of ``rate_interval`` in 8 of 10 cases; ``converged`` is False if it may be off
-            by more than a factor of 1.5. To be that sure takes about ``10 / fpr`` negatives, and
-            for sequences k times as long as those of ``fit`` k times as many. If there are 40 times
-            too few, a warning says how many would be enough.
+            ``uncertainty``. The true false-positive rate lies within ``rate_interval`` in 8 of 10
+            cases; ``converged`` is False if it may be off by more than a factor of 1.5. To be that
+            sure takes about ``10 / fpr`` negatives, and for sequences k times as long as those of
+            ``fit`` k times as many; with 40 times too few, a warning says how many are enough.
         """
         check_is_fitted(self)
         return _inspection().threshold(self, fpr, n_tokens, window, label)
@@ -203,7 +200,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def leading_query(self) -> Floats:
         """Return what the leading head scores tokens by, (1 or classes, d); zero if by nothing."""
-        return np.zeros((1, self.n_features_in_))
+        return np.atleast_2d(getattr(self, "query_", np.zeros(self.n_features_in_)))
 
     @property
     def members_(self) -> dict[str, float]:

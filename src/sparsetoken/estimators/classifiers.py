@@ -1,6 +1,5 @@
 """The classifiers for real data: which members each of them stacks."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from sklearn.utils import column_or_1d
 from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_count, check_flag, check_real
 from sparsetoken.estimators.answers import ModelFit, describe_fit
-from sparsetoken.estimators.attention_heads import AttentionHeads, PooledHeads
+from sparsetoken.estimators.attention_heads import AttentionHeads, PooledHeads, Shrinkages
 from sparsetoken.estimators.kernel_heads import KernelHeads
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
@@ -200,18 +199,11 @@ class AttentionClassifier(StackClassifier):
         self.n_jobs = n_jobs
 
     def _members(self, n_tokens: int | None) -> list[Member]:
-        steps, reg, shrinkage = check_count("refine_steps", self.refine_steps), None, None
-        if self.reg != "auto":
-            if isinstance(self.reg, str):
-                raise ValueError(f'reg must be "auto" or a number > 0, got {self.reg!r}')
-            reg = check_real("reg", self.reg, low=0.0, above=True)
-        if isinstance(self.shrinkage, Real) and 0 < float(self.shrinkage) <= 1:
-            shrinkage = float(self.shrinkage)
-        elif self.shrinkage not in (None, "auto"):
-            raise ValueError(
-                f'shrinkage must be "auto", None or a number in (0, 1], got {self.shrinkage!r}'
-            )
-        shrinkages = None if self.shrinkage == "auto" else (shrinkage,)
+        steps = check_count("refine_steps", self.refine_steps)
+        reg = None if self.reg == "auto" else check_real("reg", self.reg, low=0.0, above=True)
+        shrinkages: Shrinkages | None = None if self.shrinkage == "auto" else (None,)
+        if self.shrinkage not in (None, "auto"):
+            shrinkages = (check_real("shrinkage", self.shrinkage, 0.0, 1.0, above=True),)
         members: list[Member] = []
         if n_tokens != 1:
             members = [AttentionHeads(reg=reg, shrinkages=shrinkages, steps=steps)]
@@ -308,18 +300,14 @@ class BayesAttentionClassifier(StackClassifier):
     def _learn(self, *samples: Any) -> tuple[TrainingSamples, Floats]:
         training, held_out = super()._learn(*samples)
         heads: Any = self.stack_.members[0]
-        several = held_out.shape[1] > 1
-        classes = np.arange(held_out.shape[1]) if several else 1
-        carries = training.index[:, np.newaxis] == classes
-        order = training.order if several else training.order[~carries[training.order, 0]]
+        carries, order = training.signs > 0, training.order
+        if held_out.shape[1] == 1:  # of several classes each carries a signal
+            order = order[~carries[order, 0]]
         most = max(_OPERATIONS // training.data.dim**2, _LEAST_TOKENS)
         enough = np.searchsorted(np.cumsum(training.data.lengths[order]), most)
-        self.model_fit_ = describe_fit(
-            training.data.take(np.sort(order[: enough + 1])).sequences,
-            training.mean,
-            training.standard.whitening(heads.specs[0].shrinkage),
-            held_out,
-            carries,
-            float(self.stack_.weights @ self.stack_.scales),
-        )
+        noise = training.data.take(np.sort(order[: enough + 1])).sequences
+        ones, shrinkage = np.ones(len(noise.tokens)), heads.specs[0].shrinkage
+        white = training.standard.from_data(noise.tokens, ones, shrinkage)
+        odds = float(self.stack_.weights @ self.stack_.scales)
+        self.model_fit_ = describe_fit(white, noise.offsets, held_out, carries, odds)
         return training, held_out

@@ -187,8 +187,8 @@ class Heads(TokenHeads):
 
     def of_fit(self, number: int) -> Self:
         """Return the heads of one of the fits."""
-        fitted = self.directions[number][np.newaxis], self.intercepts[number][np.newaxis]
-        return replace(self, directions=fitted[0], intercepts=fitted[1])
+        one = [number]
+        return replace(self, directions=self.directions[one], intercepts=self.intercepts[one])
 
 
 class Standard:
@@ -249,10 +249,6 @@ class Standard:
         (correlation,) = self._data.total(token_covariance, (self._weights,), self.mean, self.scale)
         values, vectors = np.linalg.eigh(correlation)
         return values, vectors
-
-    def whitening(self, shrinkage: float | None) -> Floats:
-        """Return what carries centered tokens to standard coordinates, a matrix or a scale."""
-        return (self.matrix(shrinkage).T * self.scale).T
 
     def to_data(self, rows: Floats, shrinkage: float | None) -> tuple[Floats, Floats]:
         """Return directions and offsets of standard ones: ⟨x, direction⟩ + offset is ⟨Mᵀz, row⟩."""

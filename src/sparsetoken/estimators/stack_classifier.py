@@ -43,10 +43,6 @@ class StackClassifier(SequenceClassifier):
         """Return the fitted stack of members."""
         return self.stack_
 
-    def leading_query(self) -> Floats:
-        """Return the query of the head of largest weight, (1 or classes, d)."""
-        return np.atleast_2d(self.query_)
-
     @property
     def token_mean_(self) -> Floats:
         """The mean token, what contributions are counted from."""
