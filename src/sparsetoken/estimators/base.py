@@ -21,8 +21,6 @@ from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.grouping import align_labels
 
-_REMEMBERED = 2**20  # sequences; of more, a model's file would be too large
-
 
 class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers: a fitted one is a stack of members, which ``as_stack()`` returns.
@@ -35,7 +33,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     half_auc_: float | None = None
     query_reliability_ = 0.0
     feature_names_in_: Array
-    fingerprints_: NDArray[np.uint64] | None = None
+    fingerprints_: NDArray[np.uint64]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions for these labels."""
@@ -223,9 +221,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = check_data(self, X, reset=True)
         index = self._check_labels(plain_labels(align_labels(X, y)), len(data))
         sample_weight = align_labels(X, sample_weight, "sample_weight")
-        self.__dict__.pop("fingerprints_", None)  # of an earlier fit
-        if len(data) <= _REMEMBERED:
-            self.fingerprints_ = fingerprints_of(data)
+        self.fingerprints_ = fingerprints_of(data)
         return data, index, check_sample_weight(sample_weight, index)
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:

@@ -30,7 +30,7 @@ from sparsetoken.estimators.head_objective import HeadSpec
 from sparsetoken.estimators.kernel_heads import KernelHeads
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack import Reference, Stack
-from sparsetoken.estimators.trees import Trees
+from sparsetoken.estimators.trees import Forest, Trees
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.sequences import Sequences
 
@@ -58,6 +58,8 @@ CLASSIFIERS: dict[type, Shapes] = {
 }
 RECORDS: dict[type, Shapes] = CLASSIFIERS | {
     AttentionHeads: _HEADS,
+    Forest: {"roots": "R", "value": "Nc"}
+    | dict.fromkeys(("left", "right", "feature", "threshold"), "N"),
     HeadSpec: {},
     KernelHeads: {"directions": "FKCM", "intercepts": "FKC", "gammas": "K"}
     | {"mean": "d", "scale": "d", "landmarks": "Md"},

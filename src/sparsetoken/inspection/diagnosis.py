@@ -158,7 +158,7 @@ def _held_out_scores(model: SequenceClassifier, data: Data) -> tuple[Floats, Boo
     seen = np.zeros(len(data), dtype=bool)
     scores = model.as_stack().scores(data)
     trained, reference = model.fingerprints_, model.reference_
-    if reference is None or trained is None or len(trained) != len(reference.scores):
+    if reference is None or len(trained) != len(reference.scores):
         return scores, seen
     held_out, marks, order = reference.scores, fingerprints_of(data), np.argsort(trained)
     place = order[np.minimum(np.searchsorted(trained, marks, sorter=order), len(trained) - 1)]
