@@ -1,4 +1,4 @@
-"""What classifiers say about tokens: attention and explanations, for two classes and more."""
+"""What classifiers say: attention and explanations by class, and how well their model fits."""
 
 import numpy as np
 import pytest
@@ -75,3 +75,31 @@ def test_explanations_of_two_classes_name_what_they_speak_for():
     assert frame.columns.tolist() == ["token", "weight", "contribution", "speaks_for"]
     negative = frame.contribution < 0
     assert (frame.speaks_for[negative] == "not 1").all()
+
+
+def test_tells_data_of_the_model_from_others():
+    X, y = st.SparseTokenProblem(n_tokens=10, signal=5.0).sample(200, 60, random_state=0)
+    assert st.BayesAttentionClassifier(random_state=0).fit(X, y).model_fit_.holds
+    rng = np.random.default_rng(0)
+    shared = X + 2.0 * rng.standard_normal((200, 1, 60))
+    fit = st.BayesAttentionClassifier(random_state=0).fit(shared, y).model_fit_
+    assert fit.shared > 3.0
+    assert "center each sequence" in str(fit)
+    clusters = X + 4.0 * rng.standard_normal((5, 60))[rng.integers(5, size=(200, 10))]
+    outliers = np.where(rng.random((200, 10, 1)) < 0.02, 6.0 * X, X)
+    for other in (clusters, outliers):
+        fit = st.BayesAttentionClassifier(random_state=0).fit(other, y).model_fit_
+        assert not fit.holds, fit
+    nothing = st.BayesAttentionClassifier(random_state=0).fit(X, rng.permutation(y)).model_fit_
+    assert not nothing.holds
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "dim", "n_tokens"), [(30, 100, 5), (40, 300, 3), (24, 400, 20)]
+)
+def test_few_tokens_are_no_clusters(n_samples, dim, n_tokens):
+    """A covariance of fewer tokens than features is no evidence against the model."""
+    X, y = st.SparseTokenProblem(n_tokens, signal=5.0).sample(n_samples, dim, random_state=1)
+    fit = st.BayesAttentionClassifier(random_state=0).fit(X, y).model_fit_
+    assert abs(np.log(fit.tails)) < 0.1 + 3.0 * np.sqrt(2.0 / fit.n_tokens)
+    assert "clusters" not in str(fit)

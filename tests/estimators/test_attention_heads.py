@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sparsetoken.estimators.attention_heads import AttentionHeads, HeadObjective, HeadSpec
+from sparsetoken.estimators.attention_heads import AttentionHeads
+from sparsetoken.estimators.head_objective import HeadObjective, HeadSpec
 from sparsetoken.estimators.head_pooling import EvidencePooling
 from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many

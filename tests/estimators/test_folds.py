@@ -1,4 +1,4 @@
-"""Folds: of groups, of your own, and of too few samples."""
+"""Folds: of groups, of your own, of too few samples; and how good held-out scores are."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,13 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 import sparsetoken as st
-from sparsetoken.estimators.folds import split, tokens_far_out
+from sparsetoken.estimators.folds import (
+    auc_influence,
+    class_signs,
+    mean_auc,
+    split,
+    tokens_far_out,
+)
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import as_sequences
 
@@ -79,3 +85,21 @@ def test_groups_are_never_split():
         st.plan.from_pilot(noise, y, error=0.1, groups=incomplete)
     with pytest.raises(ValueError, match=r"got one class: 'a'$"):
         st.SparseTokenClassifier().fit(noise, np.full(160, "a"))
+
+
+def test_the_mean_auc_is_that_of_each_class_against_the_others():
+    rng = np.random.default_rng(0)
+    index = rng.integers(3, size=90)
+    scores = np.round(rng.standard_normal((90, 3)) + (index[:, np.newaxis] == np.arange(3)), 1)
+    expected = [roc_auc_score(index == c, scores[:, c]) for c in range(3)]
+    assert mean_auc(scores, class_signs(index)) == pytest.approx(np.mean(expected))
+    assert class_signs(np.array([0, 1, 1])).tolist() == [[-1.0], [1.0], [1.0]]
+    assert mean_auc(np.ones((4, 1)), np.ones((4, 1))) == 0.5  # one class alone tells nothing
+
+
+def test_the_variance_of_an_auc_is_its_scatter():
+    rng = np.random.default_rng(0)
+    signs = np.where(np.arange(120) < 40, 1.0, -1.0)[:, np.newaxis]
+    drawn = [auc_influence(signs + 1.5 * rng.standard_normal((120, 1)), signs) for _ in range(300)]
+    error = np.sqrt(np.mean([influence @ influence for _, influence in drawn]))
+    assert error == pytest.approx(np.std([auc for auc, _ in drawn]), rel=0.15)

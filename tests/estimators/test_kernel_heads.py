@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 import sparsetoken as st
 from sparsetoken.estimators.folds import Fold
-from sparsetoken.estimators.kernel_heads import KernelHeads, kernel_means
+from sparsetoken.estimators.kernel_heads import KernelHeads
 from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.sequences.data import MemoryData
 
@@ -33,8 +33,8 @@ def samples_of(X, y):
 def test_mean_kernels():
     X, _ = crossed(7, 0)
     landmarks, gammas = X.tokens[:5] * 0.5, np.array([0.5, 2.0])
-    kernel_map = np.ones(2), np.full(2, 0.5), landmarks, gammas
-    means = kernel_means(X, kernel_map).reshape(7, 2, 5)
+    member = KernelHeads(mean=np.ones(2), scale=np.full(2, 0.5), landmarks=landmarks, gammas=gammas)
+    means = member.mean_kernels(X)
     for bag, mean in zip(X, means, strict=True):
         apart = ((0.5 * (bag - 1.0))[:, np.newaxis] - landmarks) ** 2
         for k, gamma in enumerate(gammas):
@@ -47,8 +47,7 @@ def test_fits_are_logistic_regressions_on_mean_kernels():
     X, y = crossed(60, 1)
     training, member = samples_of(X, y), KernelHeads()
     held_out = member.fit(training)
-    means = kernel_means(X, (member.mean, member.scale, member.landmarks, member.gammas))
-    means = means.reshape(len(y), 3, -1)
+    means = member.mean_kernels(X)
     for k, gamma in enumerate(member.gammas):
         apart = member.landmarks[:, np.newaxis] - member.landmarks
         values, vectors = np.linalg.eigh(np.exp(-gamma * (apart**2).sum(axis=2)))

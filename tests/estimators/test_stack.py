@@ -1,4 +1,4 @@
-"""Members weighed together."""
+"""Members weighed together, and what a fit keeps of held-out samples."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from sparsetoken.estimators.stack import weigh
+from sparsetoken.estimators.stack import Reference, weigh
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import as_sequences
 
@@ -64,3 +64,41 @@ def test_thresholds_of_unequal_classes_are_found():
         _, scales, shift = weigh(scores, index, np.full(80, 1 / 80), np.ones(1))
         thresholds.append(-shift[0] / scales[0])
     assert np.mean(thresholds) == pytest.approx(-2.0, abs=0.5)
+
+
+def test_a_fit_keeps_tokens_classes_and_folds_of_its_samples():
+    X, y = st.SparseTokenProblem(5, 1, 4.0).sample(40, 3, random_state=0)
+    kept = st.AttentionClassifier(cv=2, refine_steps=2, random_state=0).fit(X, y).reference_
+    sequences = st.Sequences(kept.tokens, kept.offsets)
+    assert sorted(s.tobytes() for s in sequences) == sorted(x.tobytes() for x in X)
+    for tokens, label in zip(sequences, kept.kept_classes, strict=True):
+        assert y[(tokens == X).all(axis=(1, 2))] == label
+    assert set(kept.kept_folds) == {0, 1}
+    assert kept.lengths.tolist() == [5.0, 5.0]
+    negatives = kept.held_out(0, np.array([True, False]))
+    assert len(negatives) == (y == 0).sum()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"classes": np.array([0, 2])}, "class that does not exist"),
+        ({"kept_classes": np.array([-1])}, "class that does not exist"),
+        ({"kept_folds": np.array([0.5])}, "must be integers"),
+        ({"offsets": np.array([0, 1, 2])}, "not those of the kept sequences"),
+        ({"offsets": np.array([0, 9])}, "offsets must run from 0"),
+    ],
+)
+def test_numbers_that_do_not_go_together(change, message):
+    sound = {
+        "scores": np.zeros((2, 1)),
+        "classes": np.array([0, 1]),
+        "tokens": np.ones((2, 3)),
+        "offsets": np.array([0, 2]),
+        "kept_classes": np.array([1]),
+        "kept_folds": np.array([0]),
+        "lengths": np.array([2.0, 2.0]),
+    }
+    Reference(**sound).check(2)
+    with pytest.raises(ValueError, match=message):
+        Reference(**sound | change).check(2)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import sparsetoken as st
 from platforms import unix
-from sparsetoken.estimators.attention_heads import HeadSpec
+from sparsetoken.estimators.head_objective import HeadSpec
 from sparsetoken.losses import Hinge, Loss
 
 X, Y = st.SparseTokenProblem(5, 1, 4.0).sample(60, 6, random_state=0)
@@ -181,28 +181,28 @@ def with_header(path, change):
             r"format version 4, written by sparsetoken 0.3.0; this one reads version 5: fit again",
         ),
         (lambda h: h.update(format="other"), "is not a sparsetoken model"),
-        (lambda h: h["content"].update(**{"class": "Popen"}), "unknown class 'Popen'"),
-        (lambda h: h["content"]["parameters"].update(shell=True), "not a valid sparsetoken model"),
-        (lambda h: h["content"]["learned"].update(predict=1), "attribute 'predict'"),
-        (lambda h: h["content"]["learned"].update(__class__=1), "attribute '__class__'"),
-        (lambda h: h["content"]["learned"].update(coef_={"array": "x"}), "not a valid"),
+        (lambda h: h["content"].update(record="Popen"), "unknown record 'Popen'"),
+        (lambda h: h["content"]["fields"].update(shell=True), "not a valid sparsetoken model"),
+        (lambda h: h["content"]["fields"].update(predict=1), "unexpected .* 'predict'"),
+        (lambda h: h["content"]["fields"].update(__class__=1), "unexpected .* '__class__'"),
+        (lambda h: h["content"]["fields"].update(coef_={"array": "x"}), "not a valid"),
         (lambda h: h.pop("content"), "not a valid sparsetoken model"),
         (lambda h: h.update(content=[1, 2]), "not a valid sparsetoken model"),
-        (lambda h: h["content"]["learned"].update(own_={"module": "os"}), "unknown module 'os'"),
-        (lambda h: h["content"]["learned"].update(coef_=2.0), "not a valid sparsetoken model"),
-        (lambda h: h["content"]["learned"].update(intercept_="no"), "not a valid"),
-        (lambda h: h["content"]["learned"].update(intercept_=float("nan")), "not finite"),
-        (lambda h: h["content"]["learned"].update(n_features_in_=5), "not a valid"),
+        (lambda h: h["content"]["fields"].update(own_={"module": "os"}), "unknown module 'os'"),
+        (lambda h: h["content"]["fields"].update(coef_=2.0), "not a valid sparsetoken model"),
+        (lambda h: h["content"]["fields"].update(intercept_="no"), "not a valid"),
+        (lambda h: h["content"]["fields"].update(intercept_=float("nan")), "not finite"),
+        (lambda h: h["content"]["fields"].update(n_features_in_=5), "not a valid"),
         (
-            lambda h: h["content"]["learned"].update(n_features_in_=10**12),
+            lambda h: h["content"]["fields"].update(n_features_in_=10**12),
             r"coef_ has shape \(6,\)",
         ),
-        (lambda h: h["content"]["learned"].pop("classes_"), "not a valid"),
-        (lambda h: h["content"]["learned"].update(classes_={"objects": ["a"]}), "classes must be"),
+        (lambda h: h["content"]["fields"].pop("classes_"), "not a valid"),
+        (lambda h: h["content"]["fields"].update(classes_={"objects": ["a"]}), "classes must be"),
         (lambda h: h.update(scores=[0.0, 1.0]), "it gives other scores with sparsetoken"),
-        (lambda h: h["content"]["learned"].update(intercept_=7.0), "it gives other scores"),
+        (lambda h: h["content"]["fields"].update(intercept_=7.0), "it gives other scores"),
         (
-            lambda h: h["content"]["learned"].update(own_={"record": "Sequences", "fields": {}}),
+            lambda h: h["content"]["fields"].update(own_={"record": "Sequences", "fields": {}}),
             "unknown record 'Sequences'",
         ),
     ],

@@ -9,7 +9,7 @@
 * :func:`save` and :func:`load` without pickle; :func:`export` and :func:`to_torch` as tensors.
 """
 
-from sparsetoken.estimators.answers import Diagnosis, Explanation, Finding
+from sparsetoken.estimators.answers import Diagnosis, Explanation, Finding, ModelFit
 from sparsetoken.estimators.attention_heads import Head
 from sparsetoken.estimators.classifiers import (
     AttentionClassifier,
@@ -21,7 +21,6 @@ from sparsetoken.estimators.linear import (
     TwoStepAttentionClassifier,
     VectorizedClassifier,
 )
-from sparsetoken.estimators.model_fit import ModelFit
 from sparsetoken.estimators.probe import export, to_torch
 from sparsetoken.estimators.storage import load, save
 from sparsetoken.estimators.streams import ScoreStream

@@ -3,29 +3,19 @@
 A head's score is a·log mean exp(Zw/a) + b over the tokens of a sequence, in standard coordinates:
 for the model of docs/theory and a = 1 the log-odds of the Bayes rule. At temperature a = 1 a few
 tokens decide, and with growing a the score becomes that of the mean token, which the pooled heads
-have. A negative a collects evidence for the other class. L-BFGS minimizes the objectives
-Σ sᵢ ℓ(score; yᵢ) + (λ/2)‖w‖² of all heads, folds and classes together; a step of all is one pass
-over the tokens, one product forward and one back.
+have. A negative a collects evidence for the other class.
 """
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sparsetoken._types import Floats, Indices
-from sparsetoken.estimators.head_passes import TaskHeads, evidence_gradients, query_gradients
-from sparsetoken.estimators.head_pooling import (
-    EvidencePooling,
-    HeadPooling,
-    Scorer,
-    linear_scores,
-)
+from sparsetoken._types import Array, Floats, Indices
+from sparsetoken.estimators.folds import mean_auc
+from sparsetoken.estimators.head_objective import HeadObjective, HeadSpec
+from sparsetoken.estimators.head_pooling import EvidencePooling, HeadPooling, linear_scores
 from sparsetoken.estimators.members import Heads, TrainingSamples
-from sparsetoken.estimators.minimize import minimize_many
-from sparsetoken.estimators.reference import mean_auc
-from sparsetoken.sequences.passes import pooled_features
 
 Shrinkages = tuple[float | None, ...]
 
@@ -39,16 +29,6 @@ _SHRINKAGES: Shrinkages = (None, 0.3)
 _MANY_FEATURES: Shrinkages = (1.0, None)
 _POOLED_SHRINKAGES: Shrinkages = (None, 1.0, 0.3)
 LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
-
-
-class HeadSpec(NamedTuple):
-    """A way to fit a head."""
-
-    temperature: float
-    shrinkage: float | None
-    reg: float
-    n_signal: int = 1
-    n_kinds: int = 1  # kinds of signal, a direction each
 
 
 class Head(NamedTuple):
@@ -84,8 +64,8 @@ class Head(NamedTuple):
 class AttentionHeads(Heads):
     """Heads for sequences in which a few tokens decide."""
 
-    name: ClassVar[str] = "attention"
-    kind: ClassVar[str] = "attention"  # what ``heads_`` calls them
+    name = "attention"
+    kind = "attention"  # what ``heads_`` calls them
     pooled: ClassVar[bool] = False
     contiguous: bool = False
     tolerance: ClassVar[float] = 1e-5
@@ -110,12 +90,8 @@ class AttentionHeads(Heads):
         """Fit all heads to all samples and without each fold, all of them together."""
         self.reference_length = float(np.median(training.data.lengths))
         self.specs = self._choose_specs(training)
-        fits = self._fit_columns(training, training.fit_weights)
-        self.directions, self.intercepts = fits
-        held_out = np.full((len(self.specs), *training.signs.shape), np.nan)
-        for number, fold in enumerate(training.folds):
-            unseen = self.without_fold(number).scores(training.data.take(fold.held_out))
-            held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
+        self.directions, self.intercepts = self._fit_columns(training, training.fit_weights)
+        held_out = training.held_out(self)
         seen = np.isfinite(held_out).all(axis=(0, 2))
         if seen.any():
             self.aucs = [mean_auc(s[seen], training.signs[seen]) for s in held_out]
@@ -147,11 +123,10 @@ class AttentionHeads(Heads):
         fits = objective.minimize(steps, self.tolerance, start)
         self.directions[:1], self.intercepts[:1] = fits
 
-    def scorer(self, column: int | None = None) -> Scorer:
-        """Return what scores tokens: the intercept is divided among the R tokens of a choice."""
-        classes = slice(None) if column is None else [column]
-        offsets = self.intercepts[0][:, classes] / self.n_signal[:, np.newaxis]
-        return partial(linear_scores, self.directions[0][:, classes], offsets)
+    def token_scores(self, tokens: Array) -> Floats:
+        """Return the scores of tokens: R of a choice divide the intercept among themselves."""
+        offsets = self.intercepts[0] / self.n_signal[:, np.newaxis]
+        return linear_scores(self.directions[0], offsets, tokens)
 
     def pooling(self) -> HeadPooling:
         """Return the log mean over tokens, or over choices of several."""
@@ -229,8 +204,7 @@ class AttentionHeads(Heads):
 class PooledHeads(AttentionHeads):
     """Heads for sequences whose mean token decides: linear in it, so that all minima are unique."""
 
-    name: ClassVar[str] = "pooled"
-    kind: ClassVar[str] = "pooled"
+    name = kind = "pooled"
     pooled: ClassVar[bool] = True
     tolerance: ClassVar[float] = 1e-7
     more_steps: ClassVar[int] = 100
@@ -243,103 +217,3 @@ class PooledHeads(AttentionHeads):
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
         shrinkages = self._coordinates(_POOLED_SHRINKAGES, training)
         return [HeadSpec(1.0, s, reg) for s in shrinkages for reg in _POOLED_RIDGES]
-
-
-class HeadObjective:
-    """Value and gradient of the objectives of heads: a task for each fit, spec and class.
-
-    A point is w and b in a row. With ``pooled`` every sequence is its mean token.
-    """
-
-    def __init__(
-        self, training: TrainingSamples, specs: list[HeadSpec], weights: Floats, pooled: bool
-    ) -> None:
-        self.training, self.pooled = training, pooled
-        self.data = training.data.pooled() if pooled else training.data
-        self.rows = (training.signs, weights)
-        self.shape = (weights.shape[1], len(specs), training.signs.shape[1])
-        self.weight_column, spec, self.label_column = (i.ravel() for i in np.indices(self.shape))
-        self.regs = np.array([one.reg for one in specs])[spec]
-        self.temperatures = np.array([one.temperature for one in specs])[spec]
-        self.shrinkages = [specs[k].shrinkage for k in spec]
-        self.tasks = np.arange(len(spec))
-
-    def __call__(self, points: Floats, which: Indices) -> tuple[Floats, Floats]:
-        """Return values and gradients of some tasks."""
-        rows, regs = points[:, :-1], self.regs[which]
-        directions, offsets = self._to_data(rows, which)
-        columns = self.label_column[which], self.weight_column[which]
-        heads = TaskHeads(self.temperatures[which], points[:, -1] + offsets, *columns)
-        sums = self.data.total(evidence_gradients, self.rows, directions.T, heads)
-        values, by_direction, by_bias = sums
-        values = values + 0.5 * regs * (rows**2).sum(axis=1)
-        gradients = self._from_data(by_direction.T, by_bias, which)
-        return values, np.column_stack([gradients + regs[:, np.newaxis] * rows, by_bias])
-
-    def minimize(
-        self, steps: int, tolerance: float, start: tuple[Floats, Floats] | None = None
-    ) -> tuple[Floats, Floats]:
-        """Return directions (F, K, C, d) and intercepts (F, K, C) for tokens as they are.
-
-        The start is such a pair, by default zero if pooled, else two-step queries.
-        """
-        points, standard = np.zeros((len(self.regs), self.data.dim + 1)), self.training.standard
-        if start is not None:
-            directions = start[0].reshape(len(self.regs), -1)
-            points[:, :-1] = self._by_shrinkage(standard.to_standard, self.tasks, directions)
-            points[:, -1] = start[1].ravel() + directions @ standard.mean
-        elif not self.pooled:
-            queries, sign = self.two_step_queries()
-            points[:, :-1] = queries * (sign * np.abs(self.temperatures))[:, np.newaxis]
-        points = minimize_many(self, points, steps, tolerance)
-        directions, offsets = self._to_data(points[:, :-1], self.tasks)
-        intercepts = points[:, -1] + offsets
-        return directions.reshape(*self.shape, -1), intercepts.reshape(self.shape)
-
-    def two_step_queries(self) -> tuple[Floats, Floats]:
-        """Return two-step queries of norm one in standard coordinates, and the readout's sign.
-
-        The slopes of the second step are centered: both classes have the same weight, counted in
-        tokens less one. So neither the class prior nor different lengths of the classes can turn
-        the query round (docs/theory, section 3), and long sequences do not drown it.
-        """
-        sign = self.rows[0][:, self.label_column]
-        weight = self.rows[1][:, self.weight_column]
-        slopes = _balanced(sign, weight)
-        means = self.data.per_sample(pooled_features)
-        readout = self._from_data(slopes.T @ means, slopes.sum(axis=0), self.tasks)
-        spread = 1.0 - 1.0 / self.data.lengths[:, np.newaxis]
-        slopes, directions = -_balanced(sign, weight, spread), self._to_data(readout, self.tasks)[0]
-        (gradient,) = self.data.total(query_gradients, (slopes,), directions.T)
-        query = -self._from_data(gradient.T, np.zeros(len(self.tasks)), self.tasks)
-        norm = np.linalg.norm(query, axis=1, keepdims=True)
-        query = np.divide(query, norm, out=np.zeros_like(query), where=norm > 0)
-        return query, np.where((query * readout).sum(axis=1) >= 0, 1.0, -1.0)
-
-    def _to_data(self, rows: Floats, which: Indices) -> tuple[Floats, Floats]:
-        """Return directions and offsets for tokens as they are, of tasks in their coordinates."""
-        standard = self.training.standard
-        directions = self._by_shrinkage(lambda *part: standard.to_data(*part)[0], which, rows)
-        return directions, -(directions @ standard.mean)
-
-    def _from_data(self, sums: Floats, totals: Floats, which: Indices) -> Floats:
-        """Return sums over tokens in the coordinates of tasks."""
-        return self._by_shrinkage(self.training.standard.from_data, which, sums, totals)
-
-    def _by_shrinkage(self, change: Any, which: Indices, *rows: Floats) -> Floats:
-        """Return what a change of coordinates makes of rows, with the shrinkage of each task."""
-        shrinkages = [self.shrinkages[k] for k in which]
-        changed = np.empty_like(rows[0])
-        for shrinkage in dict.fromkeys(shrinkages):
-            alike = [one == shrinkage for one in shrinkages]
-            changed[alike] = change(*(part[alike] for part in rows), shrinkage)
-        return changed
-
-
-def _balanced(sign: Floats, weight: Floats, spread: Floats | float = 1.0) -> Floats:
-    """Return ±weight, scaled so that weight·spread of each class sums to one half."""
-    positive, negative = (
-        np.where(side, weight * spread, 0.0).sum(axis=0) for side in (sign > 0, sign < 0)
-    )
-    total = np.where(sign > 0, positive, negative)
-    return 0.5 * sign * np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)

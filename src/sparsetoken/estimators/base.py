@@ -15,14 +15,11 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.answers import Diagnosis, Explanation
 from sparsetoken.estimators.folds import selection_rows
 from sparsetoken.estimators.inputs import check_data, check_sample_weight, is_ragged, plain_labels
-from sparsetoken.estimators.reference import Reference
-from sparsetoken.estimators.stack import Stack
+from sparsetoken.estimators.stack import Reference, Stack
 from sparsetoken.estimators.streams import ScoreStream
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.fingerprints import fingerprints_of
 from sparsetoken.sequences.grouping import align_labels
-
-_REMEMBERED = 2**20  # sequences; of more, a model's file would be too large
 
 
 class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -36,7 +33,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     half_auc_: float | None = None
     query_reliability_ = 0.0
     feature_names_in_: Array
-    fingerprints_: NDArray[np.uint64] | None = None
+    fingerprints_: NDArray[np.uint64]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions for these labels."""
@@ -146,9 +143,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fpr : float
             The false-positive rate to hold, in (0, 1).
         n_tokens : int, optional
-            The length of the sequences to be scored. By default they are like those of ``fit``.
-            For another length, negatives of a fold are joined to sequences of that many tokens,
-            which the members fitted without that fold score.
+            The length of the sequences to be scored; by default they are like those of ``fit``.
+            Negatives of a fold are joined to that length, and scored by the fit without the fold.
         window : int, optional
             The window of :meth:`decision_function` that the threshold is for.
         label : optional
@@ -158,12 +154,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         threshold : Estimate
             A float to compare with :meth:`decision_function`, and its standard error
-            ``uncertainty``. Where fewer than fifteen negatives score higher, the tail of the scores
-            is continued as that of a normal law. The true false-positive rate lies between the two
-            numbers of ``rate_interval`` in 8 of 10 cases; ``converged`` is False if it may be off
-            by more than a factor of 1.5. To be that sure takes about ``10 / fpr`` negatives, and
-            for sequences k times as long as those of ``fit`` k times as many. If there are 40 times
-            too few, a warning says how many would be enough.
+            ``uncertainty``. The true false-positive rate lies within ``rate_interval`` in 8 of 10
+            cases; ``converged`` is False if it may be off by more than a factor of 1.5. To be that
+            sure takes about ``10 / fpr`` negatives, and for sequences k times as long as those of
+            ``fit`` k times as many; with 40 times too few, a warning says how many are enough.
         """
         check_is_fitted(self)
         return _inspection().threshold(self, fpr, n_tokens, window, label)
@@ -204,7 +198,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def leading_query(self) -> Floats:
         """Return what the leading head scores tokens by, (1 or classes, d); zero if by nothing."""
-        return np.zeros((1, self.n_features_in_))
+        return np.atleast_2d(getattr(self, "query_", np.zeros(self.n_features_in_)))
 
     @property
     def members_(self) -> dict[str, float]:
@@ -227,9 +221,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = check_data(self, X, reset=True)
         index = self._check_labels(plain_labels(align_labels(X, y)), len(data))
         sample_weight = align_labels(X, sample_weight, "sample_weight")
-        self.__dict__.pop("fingerprints_", None)  # of an earlier fit
-        if len(data) <= _REMEMBERED:
-            self.fingerprints_ = fingerprints_of(data)
+        self.fingerprints_ = fingerprints_of(data)
         return data, index, check_sample_weight(sample_weight, index)
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:

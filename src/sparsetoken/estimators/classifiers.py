@@ -1,6 +1,5 @@
 """The classifiers for real data: which members each of them stacks."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -8,10 +7,10 @@ from sklearn.utils import column_or_1d
 
 from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_count, check_flag, check_real
-from sparsetoken.estimators.attention_heads import AttentionHeads, PooledHeads
+from sparsetoken.estimators.answers import ModelFit, describe_fit
+from sparsetoken.estimators.attention_heads import AttentionHeads, PooledHeads, Shrinkages
 from sparsetoken.estimators.kernel_heads import KernelHeads
 from sparsetoken.estimators.members import Member, TrainingSamples
-from sparsetoken.estimators.model_fit import ModelFit, describe_fit
 from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack_classifier import StackClassifier
 from sparsetoken.estimators.trees import Trees
@@ -99,13 +98,18 @@ class SparseTokenClassifier(StackClassifier):
         self.n_jobs = n_jobs
 
     def _members(self, n_tokens: int | None) -> list[Member]:
+        monotone = check_flag("monotone", self.monotone)
         contiguous = check_flag("contiguous", self.contiguous)
-        if check_flag("monotone", self.monotone):
-            steps = check_count("refine_steps", self.refine_steps)
-            posterior = PosteriorHeads(sums_evidence=True, contiguous=contiguous)
-            return [AttentionHeads(steps=steps, sums_evidence=True), posterior]
-        members = _head_members("auto", "auto", self.refine_steps, n_tokens, contiguous)
-        return [*members, KernelHeads(), Trees(check_count("n_trees", self.n_trees))]
+        steps = check_count("refine_steps", self.refine_steps)
+        trees = Trees(check_count("n_trees", self.n_trees))
+        attending: list[Member] = [
+            AttentionHeads(steps=steps, sums_evidence=monotone),
+            PosteriorHeads(sums_evidence=monotone, contiguous=contiguous),
+        ]
+        if monotone:
+            return attending
+        several = n_tokens != 1  # else there is nothing to attend to
+        return [*(attending if several else ()), PooledHeads(), KernelHeads(), trees]
 
 
 class AttentionClassifier(StackClassifier):
@@ -195,7 +199,19 @@ class AttentionClassifier(StackClassifier):
         self.n_jobs = n_jobs
 
     def _members(self, n_tokens: int | None) -> list[Member]:
-        return _head_members(self.reg, self.shrinkage, self.refine_steps, n_tokens)
+        steps = check_count("refine_steps", self.refine_steps)
+        reg = None if self.reg == "auto" else check_real("reg", self.reg, low=0.0, above=True)
+        shrinkages: Shrinkages | None = None if self.shrinkage == "auto" else (None,)
+        if self.shrinkage not in (None, "auto"):
+            shrinkages = (check_real("shrinkage", self.shrinkage, 0.0, 1.0, above=True),)
+        members: list[Member] = []
+        if n_tokens != 1:
+            members = [AttentionHeads(reg=reg, shrinkages=shrinkages, steps=steps)]
+            if reg is None and shrinkages is None:
+                members.append(PosteriorHeads())
+        if n_tokens == 1 or reg is None or shrinkages is None:
+            members.append(PooledHeads(shrinkages=shrinkages))
+        return members
 
 
 class BayesAttentionClassifier(StackClassifier):
@@ -284,43 +300,14 @@ class BayesAttentionClassifier(StackClassifier):
     def _learn(self, *samples: Any) -> tuple[TrainingSamples, Floats]:
         training, held_out = super()._learn(*samples)
         heads: Any = self.stack_.members[0]
-        several = held_out.shape[1] > 1
-        classes = np.arange(held_out.shape[1]) if several else 1
-        carries = training.index[:, np.newaxis] == classes
-        order = training.order if several else training.order[~carries[training.order, 0]]
+        carries, order = training.signs > 0, training.order
+        if held_out.shape[1] == 1:  # of several classes each carries a signal
+            order = order[~carries[order, 0]]
         most = max(_OPERATIONS // training.data.dim**2, _LEAST_TOKENS)
         enough = np.searchsorted(np.cumsum(training.data.lengths[order]), most)
-        self.model_fit_ = describe_fit(
-            training.data.take(np.sort(order[: enough + 1])).sequences,
-            training.mean,
-            training.standard.whitening(heads.specs[0].shrinkage),
-            held_out,
-            carries,
-            float(self.stack_.weights @ self.stack_.scales),
-        )
+        noise = training.data.take(np.sort(order[: enough + 1])).sequences
+        ones, shrinkage = np.ones(len(noise.tokens)), heads.specs[0].shrinkage
+        white = training.standard.from_data(noise.tokens, ones, shrinkage)
+        odds = float(self.stack_.weights @ self.stack_.scales)
+        self.model_fit_ = describe_fit(white, noise.offsets, held_out, carries, odds)
         return training, held_out
-
-
-def _head_members(
-    reg: Any, shrinkage: Any, steps: int, n_tokens: int | None, contiguous: bool = False
-) -> list[Member]:
-    """Return the members with heads, for what a user asks of ``reg`` and ``shrinkage``."""
-    steps = check_count("refine_steps", steps)
-    if isinstance(reg, str) and reg != "auto":
-        raise ValueError(f'reg must be "auto" or a number > 0, got {reg!r}')
-    ridge = None if reg == "auto" else check_real("reg", reg, low=0.0, above=True)
-    shrinkages: tuple[float | None, ...] | None = None
-    if shrinkage != "auto":
-        if not (shrinkage is None or (isinstance(shrinkage, Real) and 0 < float(shrinkage) <= 1)):
-            raise ValueError(
-                f'shrinkage must be "auto", None or a number in (0, 1], got {shrinkage!r}'
-            )
-        shrinkages = (None if shrinkage is None else float(shrinkage),)
-    members: list[Member] = []
-    if n_tokens != 1:  # else there is nothing to attend to
-        members = [AttentionHeads(reg=ridge, shrinkages=shrinkages, steps=steps)]
-        if reg == shrinkage == "auto":
-            members.append(PosteriorHeads(contiguous=contiguous))
-    if n_tokens == 1 or "auto" in (reg, shrinkage):
-        members.append(PooledHeads(shrinkages=shrinkages))
-    return members

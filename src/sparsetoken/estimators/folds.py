@@ -1,9 +1,10 @@
-"""Folds of samples: which are held out together, what fits say of them, which rows decide."""
+"""Folds of samples: which are held out together, what fits say of them, and how good that is."""
 
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, check_random_state
@@ -199,3 +200,36 @@ def reliability(queries: Floats, fraction: float) -> float:
     cosines = np.divide(products, norms, out=np.zeros_like(norms), where=norms > 0)
     agree = np.maximum(cosines, 1e-300)
     return float(np.mean((cosines > 0) / np.sqrt(1.0 + fraction * (1.0 / agree - 1.0))))
+
+
+def class_signs(index: Indices) -> Floats:
+    """Return labels ±1: one column for two classes, else one for each."""
+    n_classes = int(index.max()) + 1
+    columns = np.arange(1, 2) if n_classes == 2 else np.arange(n_classes)
+    return np.where(index[:, np.newaxis] == columns, 1.0, -1.0)
+
+
+def mean_auc(scores: Floats, signs: Floats) -> float:
+    """Return the AUC, averaged over the columns in which both signs occur."""
+    both = np.ptp(signs, axis=0) > 0
+    return auc_influence(scores[:, both], signs[:, both])[0] if both.any() else 0.5
+
+
+def auc_influence(scores: Floats, signs: Floats) -> tuple[float, Floats]:
+    """Return the AUC of scores and labels ±1 (n, C), averaged, and how far each sample moves it.
+
+    The squares of the latter sum to the variance of the AUC, estimated from the placements of the
+    samples (DeLong); of two classifiers, the squares of the differences do to that of the
+    difference. A class of one sample moves nothing. Both labels occur in each column.
+    """
+    aucs, influence = [], np.zeros(len(scores))
+    for score, positive in zip(scores.T, signs.T > 0, strict=True):
+        m, n = int(positive.sum()), int((~positive).sum())
+        ranks = rankdata(score)
+        above = (ranks[positive] - rankdata(score[positive])) / n
+        below = 1.0 - (ranks[~positive] - rankdata(score[~positive])) / m
+        aucs.append(float(above.mean()))
+        if min(m, n) > 1:
+            influence[positive] += (above - aucs[-1]) / np.sqrt(m * (m - 1))
+            influence[~positive] += (below - aucs[-1]) / np.sqrt(n * (n - 1))
+    return float(np.mean(aucs)), influence / len(aucs)

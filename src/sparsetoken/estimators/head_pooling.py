@@ -1,6 +1,6 @@
-"""Heads as token scorers and poolings: every token is scored, and the scores make one.
+"""How the scores of a sequence's tokens make one.
 
-A scorer gives u of shape (tokens, K, C): K heads, C classes. A pooling makes a score of each
+Tokens have scores u of shape (tokens, K, C): K heads, C classes. A pooling makes a score of each
 sequence of them, says how the tokens divide it, and does the same token by token: a new one is
 these five functions, and serves batches, explanations and streams.
 """
@@ -20,9 +20,6 @@ from sparsetoken.sequences.sequences import Sequences
 
 _LEAST = 1e-300
 _FAR = 700.0  # an exponent so far below the largest counts for nothing, and never for infinity
-
-
-Scorer = Callable[[Array], Floats]
 
 
 def linear_scores(directions: Floats, offsets: Floats, tokens: Array) -> Floats:
@@ -187,9 +184,11 @@ class ReadoutPooling(HeadPooling):
         return (along / total)[np.newaxis]
 
 
-def pooled_scores(sequences: Sequences, scorer: Scorer, pooling: HeadPooling) -> Floats:
+def pooled_scores(
+    sequences: Sequences, token_scores: Callable[[Array], Floats], pooling: HeadPooling
+) -> Floats:
     """Return the scores (n, K, C) of sequences."""
-    return pooling.pool(scorer(sequences.tokens), sequences.offsets)
+    return pooling.pool(token_scores(sequences.tokens), sequences.offsets)
 
 
 def _spread(values: Array) -> Array:

@@ -7,16 +7,13 @@ the mean kernel of their pairs of tokens, in the span of a few landmarks.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sparsetoken._types import Array, Floats
-from sparsetoken.estimators.attention_heads import HeadObjective, HeadSpec
-from sparsetoken.estimators.head_pooling import Scorer
-from sparsetoken.estimators.members import Heads, TrainingSamples
-from sparsetoken.estimators.standardize import SQUARED_NORM
+from sparsetoken.estimators.head_objective import HeadObjective, HeadSpec
+from sparsetoken.estimators.members import SQUARED_NORM, Heads, TrainingSamples
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import Sequences
 
@@ -29,15 +26,12 @@ _STEPS, _TOLERANCE = 100, 1e-9
 _FAR = 1e100  # a scaled token that is as far from all landmarks as one can be
 _AT_ONCE = 512  # tokens whose kernels are in the processor's cache together
 
-KernelMap = tuple[Floats, Floats, Floats, Floats]
-"""Mean and scale of tokens, landmarks, and γ of each kernel."""
-
 
 @dataclass(kw_only=True)
 class KernelHeads(Heads):
     """Heads whose directions are the coefficients of the landmarks, (fits, K, C, M)."""
 
-    name: ClassVar[str] = "pooled"
+    name = "pooled"
     mean: Any = None
     scale: Any = None  # (d,): what scales a token
     landmarks: Any = None  # (M, d), scaled tokens
@@ -51,9 +45,7 @@ class KernelHeads(Heads):
         apart = squared[np.triu_indices(len(squared), 1)]
         typical = float(np.median(apart)) if apart.size else 0.0
         self.gammas = np.array(_WIDTHS) / (typical if typical > 0.0 else 1.0)
-        kernel_map = self.mean, self.scale, self.landmarks, self.gammas
-        means = training.data.per_sample(kernel_means, kernel_map)
-        means = means.reshape(-1, len(self.gammas), len(self.landmarks))
+        means = training.data.per_sample(self.mean_kernels)
         spec = HeadSpec(1.0, None, SQUARED_NORM * _RIDGE / np.count_nonzero(training.weights))
         fits = []
         for k, gamma in enumerate(self.gammas):
@@ -66,55 +58,41 @@ class KernelHeads(Heads):
             objective = HeadObjective(samples, [spec], training.fit_weights, pooled=True)
             directions, intercepts = objective.minimize(_STEPS, _TOLERANCE)
             fits.append((directions @ root, intercepts))
-        coefs, intercepts = (np.concatenate(parts, axis=1) for parts in zip(*fits, strict=True))
-        self.directions, self.intercepts = coefs, intercepts
-        scores = np.einsum("nkm,fkcm->fknc", means, coefs) + intercepts[:, :, np.newaxis]
-        return training.held_out(scores)
+        parts = (np.concatenate(part, axis=1) for part in zip(*fits, strict=True))
+        self.directions, self.intercepts = parts
+        return training.held_out(self)
 
-    def scorer(self, column: int | None = None) -> Scorer:
-        """Return f and the intercept."""
-        classes = slice(None) if column is None else [column]
-        coefs, intercepts = self.directions[0][:, classes], self.intercepts[0][:, classes]
-        kernel_map = self.mean, self.scale, self.landmarks, self.gammas
-        return partial(_kernel_scores, coefs, intercepts, kernel_map)
+    def token_scores(self, tokens: Array) -> Floats:
+        """Return f of tokens, and the intercept."""
+        scores = np.empty((len(tokens), *self.intercepts.shape[1:]))
+        for rows, k, kernel in self._kernels(tokens):
+            scores[rows, k] = kernel @ self.directions[0, k].T
+        return scores + self.intercepts[0]
+
+    def mean_kernels(self, sequences: Sequences) -> Floats:
+        """Return the mean kernels of each sequence's tokens with the landmarks, (n, K, M)."""
+        sums = np.zeros((len(sequences), len(self.gammas), len(self.landmarks)))
+        owner = np.repeat(np.arange(len(sequences)), sequences.lengths)
+        for tokens, k, kernel in self._kernels(sequences.tokens):
+            rows, starts = np.unique(owner[tokens], return_index=True)
+            sums[rows, k] += np.add.reduceat(kernel, starts)
+        return sums / sequences.lengths[:, np.newaxis, np.newaxis]
 
     def describe(self) -> list[dict[str, Any]]:
         """Return the widths of the kernels."""
         return [{"model": "kernel", "gamma": float(gamma)} for gamma in self.gammas]
 
-
-def kernel_means(sequences: Sequences, kernel_map: KernelMap) -> Floats:
-    """Return the mean kernels of each sequence's tokens with the landmarks, (n, K·M)."""
-    *_, landmarks, gammas = kernel_map
-    sums = np.zeros((len(sequences), len(gammas), len(landmarks)))
-    owner = np.repeat(np.arange(len(sequences)), sequences.lengths)
-    for tokens, k, kernel in _kernels(sequences.tokens, kernel_map):
-        rows, starts = np.unique(owner[tokens], return_index=True)
-        sums[rows, k] += np.add.reduceat(kernel, starts)
-    return sums.reshape(len(sums), -1) / sequences.lengths[:, np.newaxis]
-
-
-def _kernel_scores(
-    coefs: Floats, intercepts: Floats, kernel_map: KernelMap, tokens: Array
-) -> Floats:
-    scores = np.empty((len(tokens), *intercepts.shape))
-    for rows, k, kernel in _kernels(tokens, kernel_map):
-        scores[rows, k] = kernel @ coefs[k].T
-    return scores + intercepts
-
-
-def _kernels(tokens: Array, kernel_map: KernelMap) -> Iterator[tuple[slice, int, Floats]]:
-    """Yield some of the tokens, and their kernels with the landmarks for each γ, in one array."""
-    mean, scale, landmarks, gammas = kernel_map
-    for low in range(0, len(tokens), _AT_ONCE):
-        rows = slice(low, low + _AT_ONCE)
-        kernel = _squared_distances((tokens[rows] - mean) * scale, landmarks)
-        kernel *= -gammas[0]
-        np.exp(kernel, out=kernel)
-        for k in range(len(gammas)):
-            if k > 0:
-                np.square(np.square(kernel, out=kernel), out=kernel)
-            yield rows, k, kernel
+    def _kernels(self, tokens: Array) -> Iterator[tuple[slice, int, Floats]]:
+        """Yield some of the tokens, and their kernels with the landmarks: one array, γ after γ."""
+        for low in range(0, len(tokens), _AT_ONCE):
+            rows = slice(low, low + _AT_ONCE)
+            kernel = _squared_distances((tokens[rows] - self.mean) * self.scale, self.landmarks)
+            kernel *= -self.gammas[0]
+            np.exp(kernel, out=kernel)
+            for k in range(len(self.gammas)):
+                if k > 0:
+                    np.square(np.square(kernel, out=kernel), out=kernel)
+                yield rows, k, kernel
 
 
 def _squared_distances(tokens: Floats, landmarks: Floats) -> Floats:

@@ -1,8 +1,7 @@
 """Classifiers with one linear readout: of the mean token, of all tokens, of what a query sees."""
 
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,8 +9,8 @@ from sparsetoken._types import Array, Floats
 from sparsetoken._validation import check_real
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import generator, halves, reliability, tokens_far_out
-from sparsetoken.estimators.head_passes import query_gradients
-from sparsetoken.estimators.head_pooling import HeadPooling, ReadoutPooling, Scorer, linear_scores
+from sparsetoken.estimators.head_objective import query_gradients
+from sparsetoken.estimators.head_pooling import HeadPooling, ReadoutPooling, linear_scores
 from sparsetoken.estimators.members import TokenHeads, TokenPart
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.stack import Stack
@@ -27,31 +26,23 @@ from sparsetoken.sequences.threads import one_blas_thread
 class LinearHead(TokenHeads):
     """A head with a query and a readout, for two classes: ⟨coef, Xᵀ softmax(X query)⟩ + b."""
 
-    name: ClassVar[str] = "attention"
     query: Floats
     coef: Floats
     intercept: float
+    name: str = "attention"
 
-    def scorer(self, column: int | None = None) -> Scorer:
-        """Return what scores tokens by query and readout."""
+    def token_scores(self, tokens: Array) -> Floats:
+        """Return the scores of tokens by query and readout, (tokens, 2, 1)."""
         directions = np.stack([self.query, self.coef])[:, np.newaxis]
-        return partial(linear_scores, directions, np.array([[0.0], [self.intercept]]))
+        return linear_scores(directions, np.array([[0.0], [self.intercept]]), tokens)
 
     def pooling(self) -> HeadPooling:
         """Return the mean of readouts, weighed by the softmax of queries."""
         return ReadoutPooling()
 
 
-class MeanHead(LinearHead):
-    """A readout of the mean token: the query is zero."""
-
-    name: ClassVar[str] = "pooled"
-
-
 class PositionHead(LinearHead):
     """A readout of all tokens in a row; it has no query."""
-
-    name: ClassVar[str] = "position"
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, 1, 1) of sequences."""
@@ -166,7 +157,7 @@ class PooledClassifier(LinearClassifier):
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, weights)
 
     def _head(self) -> LinearHead:
-        return MeanHead(np.zeros_like(self.coef_), self.coef_, self.intercept_)
+        return LinearHead(np.zeros_like(self.coef_), self.coef_, self.intercept_, "pooled")
 
 
 class VectorizedClassifier(LinearClassifier):
@@ -210,7 +201,7 @@ class VectorizedClassifier(LinearClassifier):
         self.coef_, self.intercept_ = fit_readout(features, sign, reg, loss, weights)
 
     def _head(self) -> LinearHead:
-        return PositionHead(np.zeros_like(self.coef_), self.coef_, self.intercept_)
+        return PositionHead(np.zeros_like(self.coef_), self.coef_, self.intercept_, "position")
 
 
 class TwoStepAttentionClassifier(LinearClassifier):

@@ -1,21 +1,31 @@
-"""What a stack is made of: the contract of a member, and what members are fitted to.
+"""What a stack is made of: the contract of a member, what members are fitted to, coordinates.
 
 A member learns one or several scores of a sequence, and says what they are when samples are held
 out. All else has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken.estimators.folds import Fold
-from sparsetoken.estimators.head_pooling import HeadPooling, Scorer, pooled_scores
-from sparsetoken.estimators.reference import class_signs
-from sparsetoken.estimators.standardize import Standard
+from sparsetoken.estimators.folds import Fold, class_signs
+from sparsetoken.estimators.head_pooling import HeadPooling, pooled_scores
 from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.passes import (
+    largest_magnitudes,
+    pooled_features,
+    token_covariance,
+    token_variances,
+)
 from sparsetoken.sequences.sequences import Sequences
+
+SQUARED_NORM = 10.0  # of a mean token in coordinates of shrinkage None
+_LARGEST = 1e290  # sums of so many tokens still fit into floats
+_SMALLEST = 1e-290
+_ROUNDING = 1e-13  # a deviation smaller than this fraction of the magnitude is rounding
 
 
 @dataclass
@@ -56,14 +66,12 @@ class TrainingSamples:
             columns[fold.rows, number] = self.weights[fold.rows] / self.weights[fold.rows].sum()
         return columns
 
-    def held_out(self, scores: Floats) -> Floats:
-        """Return the scores (K, n, C) of each sample by the fit without it, NaN if there is none.
-
-        They are given by the fit to all samples and by those without each fold, (1 + folds, ...).
-        """
-        held_out = np.full(scores.shape[1:], np.nan)
-        for number, fold in enumerate(self.folds, start=1):
-            held_out[:, fold.held_out] = scores[number][:, fold.held_out]
+    def held_out(self, member: "Member") -> Floats:
+        """Return the scores (K, n, C) of samples by the fits without them, NaN if there is none."""
+        held_out = np.full((len(member.describe()), *self.signs.shape), np.nan)
+        for number, fold in enumerate(self.folds):
+            scores = member.without_fold(number).scores(self.data.take(fold.held_out))
+            held_out[:, fold.held_out] = scores.swapaxes(0, 1)
         return held_out
 
 
@@ -84,7 +92,7 @@ class Member:
     Fitted, it is numbers, strings, arrays, lists and dicts in public attributes: it can be saved.
     """
 
-    name: ClassVar[str]  # the name in ``members_``
+    name: str  # the name in ``members_``
     prior: Any = None  # (K,): weights of the scores before held-out samples tell; None: equal
 
     def fit(self, training: TrainingSamples) -> Floats:
@@ -130,10 +138,10 @@ class Member:
 
 
 class TokenHeads(Member):
-    """Heads that score every token: a scorer and a pooling make all that a member is asked for."""
+    """Heads that score every token: with a pooling, that is all that a member is asked for."""
 
-    def scorer(self, column: int | None = None) -> Scorer:
-        """Return what scores tokens, for all classes or for one."""
+    def token_scores(self, tokens: Array) -> Floats:
+        """Return the scores (tokens, K, C) of tokens."""
         raise NotImplementedError
 
     def pooling(self) -> HeadPooling:
@@ -142,18 +150,20 @@ class TokenHeads(Member):
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, K, C) of sequences."""
-        return data.per_sample(pooled_scores, self.scorer(), self.pooling())
+        return data.per_sample(pooled_scores, self.token_scores, self.pooling())
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return attention and contribution of every token."""
-        scorer = self.scorer(column)
-        u, at_center = scorer(sequences.tokens), scorer(center[np.newaxis])[0]
-        parts = self.pooling().divide(u, sequences.offsets, at_center)
+        u, at_center = (
+            self.token_scores(tokens)[..., [column]]
+            for tokens in (sequences.tokens, center[np.newaxis])
+        )
+        parts = self.pooling().divide(u, sequences.offsets, at_center[0])
         return TokenPart(*(part[..., 0] for part in parts))
 
     def summarize(self, token: Array) -> Any:
         """Return the summary of one token."""
-        return self.pooling().begin(self.scorer()(token[np.newaxis])[0])
+        return self.pooling().begin(self.token_scores(token[np.newaxis])[0])
 
     def join(self, earlier: Any, later: Any) -> Any:
         """Return the summary of tokens followed by others."""
@@ -177,5 +187,85 @@ class Heads(TokenHeads):
 
     def of_fit(self, number: int) -> Self:
         """Return the heads of one of the fits."""
-        fitted = self.directions[number][np.newaxis], self.intercepts[number][np.newaxis]
-        return replace(self, directions=fitted[0], intercepts=fitted[1])
+        one = [number]
+        return replace(self, directions=self.directions[one], intercepts=self.intercepts[one])
+
+
+class Standard:
+    """Coordinates of weighted tokens for each shrinkage of their correlations.
+
+    A token x is seen as Mᵀz with z = (x − mean)·scale, feature by feature. No token is changed:
+    directions are carried to the tokens as they are, and sums over tokens back.
+
+    Shrinkage 1 only scales each feature; below 1, the matrix is the inverse root of the correlation
+    matrix drawn towards the identity. None scales all features alike, so that the tokens' mean
+    squared norm is ten. A feature that never varies, judged by its own magnitude, gets scale zero.
+    Squares are taken of features divided by their magnitudes, so that 1e200 does not matter.
+    """
+
+    def __init__(self, data: Data, weights: Floats) -> None:
+        weights = weights * data.lengths
+        self._data, self._weights = data, weights / weights.sum()
+        self._token_weights = self._weights / np.sqrt(data.lengths)
+        magnitude = data.per_sample(largest_magnitudes).max(axis=0)
+        if magnitude.max() > _LARGEST:
+            raise ValueError(
+                f"X must not exceed {_LARGEST:g} in magnitude, got {magnitude.max():g} in feature "
+                f"{int(magnitude.argmax())}; scale it down"
+            )
+        self._unit = 1.0 / np.where(magnitude > _SMALLEST, magnitude, np.inf)
+        self.mean = self._weights @ data.per_sample(pooled_features).astype(np.float64)
+        (variance,) = data.total(token_variances, (self._weights,), self.mean, self._unit)
+        varies = variance > _ROUNDING**2
+        self._deviation = np.where(varies, np.sqrt(variance) * magnitude, 0.0)
+        to_one = np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
+        self.scale = to_one * self._unit
+        self._matrices: dict[float | None, Floats] = {1.0: np.ones(data.dim)}
+
+    def matrix(self, shrinkage: float | None) -> Floats:
+        """Return the matrix of a shrinkage, a vector for a diagonal."""
+        if shrinkage not in self._matrices:
+            if shrinkage is None:  # back to the features' relative sizes
+                relative = self._deviation / max(self._deviation.max(), _SMALLEST)
+                norm = max(float(np.linalg.norm(relative)), _SMALLEST)
+                self._matrices[None] = np.sqrt(SQUARED_NORM) * relative / norm
+            else:
+                values, vectors = self._spectrum
+                root = 1.0 / np.sqrt((1.0 - shrinkage) * np.maximum(values, 0.0) + shrinkage)
+                self._matrices[shrinkage] = (vectors * root) @ vectors.T
+        return self._matrices[shrinkage]
+
+    @cached_property
+    def noise_shrinkage(self) -> float:
+        """What part of all squared correlations so many tokens of independent features show."""
+        values, _ = self._spectrum
+        dim = np.count_nonzero(self.scale)
+        correlated = float(values @ values) - dim
+        chance = dim * (dim - 1) * float(self._token_weights @ self._token_weights)
+        return min(1.0, chance / correlated) if correlated > 0 else 1.0
+
+    @cached_property
+    def _spectrum(self) -> tuple[Floats, Floats]:
+        (correlation,) = self._data.total(token_covariance, (self._weights,), self.mean, self.scale)
+        values, vectors = np.linalg.eigh(correlation)
+        return values, vectors
+
+    def to_data(self, rows: Floats, shrinkage: float | None) -> tuple[Floats, Floats]:
+        """Return directions and offsets of standard ones: ⟨x, direction⟩ + offset is ⟨Mᵀz, row⟩."""
+        matrix = self.matrix(shrinkage)
+        directions = (rows * matrix if matrix.ndim == 1 else rows @ matrix.T) * self.scale
+        return directions, -(directions @ self.mean)
+
+    def from_data(self, sums: Floats, totals: Floats, shrinkage: float | None) -> Floats:
+        """Return Σ s·Mᵀz for each row of Σ s·x, given Σ s."""
+        rows = (sums - totals[:, np.newaxis] * self.mean) * self.scale
+        matrix = self.matrix(shrinkage)
+        return rows * matrix if matrix.ndim == 1 else rows @ matrix
+
+    def to_standard(self, directions: Floats, shrinkage: float | None) -> Floats:
+        """Return the rows that :meth:`to_data` makes such directions of."""
+        scale, matrix = self.scale, self.matrix(shrinkage)
+        rows = np.divide(directions, scale, out=np.zeros_like(directions), where=scale > 0)
+        if matrix.ndim == 1:
+            return np.divide(rows, matrix, out=np.zeros_like(rows), where=matrix > 0)
+        return np.asarray(np.linalg.solve(matrix, rows.T).T, dtype=np.float64)

@@ -1,13 +1,14 @@
 """Heads that learn as well as anything can where the model holds: posterior means."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from sparsetoken._types import Floats, Indices
-from sparsetoken.estimators.attention_heads import AttentionHeads, HeadSpec
+from sparsetoken.estimators.attention_heads import AttentionHeads
+from sparsetoken.estimators.head_objective import HeadSpec
 from sparsetoken.estimators.head_pooling import EvidencePooling
 from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.estimators.posterior_iteration import MORE, Columns, Iteration, noise_shrinkage
@@ -32,7 +33,7 @@ Solution = tuple[Iteration, list[Columns]]
 class PosteriorHeads(AttentionHeads):
     """Heads for sequences of the model: the posterior mean of the direction, by iteration."""
 
-    kind: ClassVar[str] = "posterior"
+    kind = "posterior"
     either_class: bool = True  # whether the first of two classes may carry the signal, too
     wanted_kinds: int | None = None  # how many kinds of signal there are; None to find out
     prior: Any = None  # (K,): how likely these numbers of signal tokens and kinds are
@@ -78,10 +79,10 @@ class PosteriorHeads(AttentionHeads):
         k = int(np.argmax(self.prior))
         if self.n_kinds[k] == 1:
             return None
-        u, pooling = self.scorer(column)(sequences.tokens), self.pooling()
+        u, pooling = self.token_scores(sequences.tokens), self.pooling()
         assert isinstance(pooling, EvidencePooling)
         first = self.first_directions[k]
-        chances = pooling.kinds(u, sequences.offsets)[:, first : first + self.n_kinds[k], 0]
+        chances = pooling.kinds(u, sequences.offsets)[:, first : first + self.n_kinds[k], column]
         return chances.argmax(axis=1)
 
     def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
@@ -167,10 +168,10 @@ class PosteriorHeads(AttentionHeads):
         return directions, intercepts
 
 
-def likely_kinds(stack: Stack) -> int:
-    """Return the most likely number of kinds of signal, one without posterior heads."""
+def likely_kinds(stack: Stack) -> int | None:
+    """Return the most likely number of kinds of signal, None without posterior heads."""
     for member in stack.members:
         if isinstance(member, PosteriorHeads):
             kinds = np.unique(member.n_kinds)
             return int(kinds[np.argmax([member.prior[member.n_kinds == k].sum() for k in kinds])])
-    return 1
+    return None

@@ -1,4 +1,4 @@
-"""Members weighed by how well their held-out scores explain the labels, and calibrated by them."""
+"""Members weighed and calibrated by their held-out scores, and what a fit keeps of these."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,11 +9,13 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from sparsetoken._types import Array, Floats, Indices
+from sparsetoken._types import Array, Bools, Floats, Indices
+from sparsetoken.estimators.folds import Fold
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
 from sparsetoken.losses import Logistic
 from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.sequences import Sequences
 
 # Tuned on needle digits, tiger, fox and musk1 in 0.2; the next two on simulated families in 0.4.
 _SHIFT = 0.35  # prior deviation of a shift between equal classes, in log-odds
@@ -22,6 +24,7 @@ _BELIEVED = 0.15  # power of a score's likelihood in the prior: folds share samp
 _OUTSIDE, _MARGIN = 0.05, 0.25  # what of held-out scores may lie beyond the limits before a margin
 _MOST = 30.0  # of the logarithm of a scale
 _LEAST = 1e-3
+_KEPT_NUMBERS = 2**21  # in the tokens that thresholds for other lengths are found from
 
 
 @dataclass
@@ -195,3 +198,50 @@ def _calibrate(
     start = np.zeros((len(scores), 1 + scores.shape[2]))
     points = minimize_many(objective, start, 100, 1e-12)
     return np.exp(np.clip(points[:, 0], -_MOST, _MOST)) * unit, points[:, 1:]
+
+
+@dataclass
+class Reference:
+    """What ``fit`` remembers for thresholds: held-out scores, and some of its tokens.
+
+    The sequences of ``tokens`` and ``offsets`` have the classes ``kept_classes``; the folds that
+    held them out are ``kept_folds``, or −1.
+    """
+
+    scores: Any  # (n, C): scores of samples when they were held out; NaN for those that never were
+    classes: Any  # (n,)
+    tokens: Any  # as they were given; None in a model saved without them
+    offsets: Any
+    kept_classes: Any
+    kept_folds: Any
+    lengths: Any  # (2,): mean length of a sequence, and the length that a tenth stays below
+
+    def check(self, n_classes: int) -> None:
+        """Refuse numbers, of a file perhaps, that do not go together."""
+        classes = np.concatenate([self.classes, self.kept_classes])
+        if classes.dtype.kind not in "iu" or self.kept_folds.dtype.kind not in "iu":
+            raise ValueError("classes and folds of held-out sequences must be integers")
+        if not np.isin(classes, np.arange(n_classes)).all():
+            raise ValueError("a held-out sequence is of a class that does not exist")
+        kept = 0 if self.tokens is None else len(Sequences(self.tokens, self.offsets))
+        if self.tokens is not None and kept != len(self.kept_classes):
+            raise ValueError("the kept tokens are not those of the kept sequences")
+
+    def held_out(self, column: int, is_negative: Bools) -> Floats:
+        """Return a column of scores of the negatives that were held out."""
+        scores: Floats = self.scores[is_negative[self.classes], column]
+        return scores[np.isfinite(scores)]
+
+
+def remember(
+    data: Data, index: Indices, folds: list[Fold], held_out: Floats, order: Indices
+) -> Reference:
+    """Return the reference of a fit to these samples; tokens are kept in this random order."""
+    rows = np.sort(order[np.cumsum(data.lengths[order]) * data.dim <= _KEPT_NUMBERS])
+    kept = data.take(rows).sequences if len(rows) else Sequences(np.empty((0, data.dim)), [0])
+    fold_of = np.full(len(index), -1)
+    for number, fold in enumerate(folds):
+        fold_of[fold.held_out] = number
+    lengths = np.array([np.mean(data.lengths), np.quantile(data.lengths, 0.1)])
+    samples = kept.tokens, kept.offsets, index[rows], fold_of[rows]
+    return Reference(held_out, index, *samples, lengths)

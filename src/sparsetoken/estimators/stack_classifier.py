@@ -21,8 +21,7 @@ from sparsetoken.estimators.folds import (
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import likely_kinds
-from sparsetoken.estimators.reference import remember
-from sparsetoken.estimators.stack import Stack, fit_stack
+from sparsetoken.estimators.stack import Stack, fit_stack, remember
 from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.grouping import align_labels
@@ -43,10 +42,6 @@ class StackClassifier(SequenceClassifier):
     def as_stack(self) -> Stack:
         """Return the fitted stack of members."""
         return self.stack_
-
-    def leading_query(self) -> Floats:
-        """Return the query of the head of largest weight, (1 or classes, d)."""
-        return np.atleast_2d(self.query_)
 
     @property
     def token_mean_(self) -> Floats:
@@ -107,7 +102,7 @@ class StackClassifier(SequenceClassifier):
     @property
     def n_kinds_(self) -> int:
         """How many kinds of signal the posterior heads find; one if there are no such heads."""
-        return likely_kinds(self.stack_)
+        return likely_kinds(self.stack_) or 1
 
     @property
     def heads_(self) -> list[Head]:

@@ -1,13 +1,12 @@
 """Fitted classifiers in a file: arrays in npz, the rest in a JSON header, nothing executable.
 
-Attributes that end in "_" are stored: arrays, numbers, strings, None, lists, tuples, dicts, and the
-records listed here. All but plain JSON values are dicts with one key that says what they are.
-Loading builds objects of listed classes and sets their attributes: no code runs. The file also has
-what the classifier said of two made-up sequences, which a loaded one must reproduce: a version of
-ours, or of a library below, that computes something else is found out.
+A classifier is one of the records listed here, whose fields are arrays, numbers, strings, None,
+lists, tuples, dicts and records; all but plain JSON values are dicts with one key that says what
+they are. Loading builds objects of listed classes and sets attributes that end in "_": no code
+runs. The file also has what the classifier said of two made-up sequences, which a loaded one must
+reproduce: a version of ours, or of a library below, that computes something else is found out.
 """
 
-import importlib
 import json
 import os
 import re
@@ -24,6 +23,14 @@ from sklearn.utils.validation import check_is_fitted
 from sparsetoken._replace import replaced
 from sparsetoken._types import Array, Floats
 from sparsetoken._validation import check_count
+from sparsetoken.estimators import classifiers, linear
+from sparsetoken.estimators.answers import ModelFit
+from sparsetoken.estimators.attention_heads import AttentionHeads, PooledHeads
+from sparsetoken.estimators.head_objective import HeadSpec
+from sparsetoken.estimators.kernel_heads import KernelHeads
+from sparsetoken.estimators.posterior_heads import PosteriorHeads
+from sparsetoken.estimators.stack import Reference, Stack
+from sparsetoken.estimators.trees import Forest, Trees
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.sequences import Sequences
 
@@ -41,40 +48,31 @@ a record."""
 _LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_")
 _HEADS: Shapes = {"directions": "FKCd", "intercepts": "FKC", "frequencies": "KC"}
 _STACKED: Shapes = {"classes_": "c", "token_scale_": "d"}
-_STACK: Shapes = {"weights": "K", "scales": "K", "limits": "2K", "shift": "C", "center": "d"}
-_OURS = "sparsetoken.estimators"
-CLASSIFIERS: dict[str, Shapes] = {
-    "SparseTokenClassifier": _STACKED,
-    "AttentionClassifier": _STACKED,
-    "BayesAttentionClassifier": _STACKED,
-    "TwoStepAttentionClassifier": {"classes_": "c", "query_": "d", "coef_": "d"},
-    "PooledClassifier": {"classes_": "c", "coef_": "d"},
-    "VectorizedClassifier": {"classes_": "c", "coef_": "v"},
+CLASSIFIERS: dict[type, Shapes] = {
+    classifiers.SparseTokenClassifier: _STACKED,
+    classifiers.AttentionClassifier: _STACKED,
+    classifiers.BayesAttentionClassifier: _STACKED,
+    linear.TwoStepAttentionClassifier: {"classes_": "c", "query_": "d", "coef_": "d"},
+    linear.PooledClassifier: {"classes_": "c", "coef_": "d"},
+    linear.VectorizedClassifier: {"classes_": "c", "coef_": "v"},
 }
-RECORDS: dict[str, tuple[str, Shapes]] = {
-    "AttentionHeads": ("attention_heads", _HEADS),
-    "HeadSpec": ("attention_heads", {}),
-    "KernelHeads": (
-        "kernel_heads",
-        {"directions": "FKCM", "intercepts": "FKC"}
-        | {"gammas": "K", "mean": "d", "scale": "d", "landmarks": "Md"},
-    ),
-    "ModelFit": ("model_fit", {}),
-    "PooledHeads": ("attention_heads", _HEADS),
-    "PosteriorHeads": (
-        "posterior_heads",
-        {"directions": "FrCd", "intercepts": "FrC", "frequencies": "rC"}
-        | dict.fromkeys(("prior", "strengths", "strength_errors", "evidence"), "K"),
-    ),
-    "Reference": (
-        "reference",
-        {"scores": "nC", "classes": "n", "tokens": "td", "offsets": "o"}
-        | {"kept_classes": "m", "kept_folds": "m", "lengths": "2"},
-    ),
-    "Stack": ("stack", _STACK),
-    "Trees": ("trees", {"unit": "d", "levels": "ld"}),
+RECORDS: dict[type, Shapes] = CLASSIFIERS | {
+    AttentionHeads: _HEADS,
+    Forest: {"roots": "R", "value": "Nc"}
+    | dict.fromkeys(("left", "right", "feature", "threshold"), "N"),
+    HeadSpec: {},
+    KernelHeads: {"directions": "FKCM", "intercepts": "FKC", "gammas": "K"}
+    | {"mean": "d", "scale": "d", "landmarks": "Md"},
+    ModelFit: {},
+    PooledHeads: _HEADS,
+    PosteriorHeads: {"directions": "FrCd", "intercepts": "FrC", "frequencies": "rC"}
+    | dict.fromkeys(("prior", "strengths", "strength_errors", "evidence"), "K"),
+    Reference: {"scores": "nC", "classes": "n", "tokens": "td", "offsets": "o"}
+    | {"kept_classes": "m", "kept_folds": "m", "lengths": "2"},
+    Stack: {"weights": "K", "scales": "K", "limits": "2K", "shift": "C", "center": "d"},
+    Trees: {"unit": "d", "levels": "ld"},
 }
-"""Members, and what else a fitted classifier consists of: a new member is named here, with the
+"""Members, and what else a fitted classifier consists of: a new member is listed here, with the
 shapes of its arrays, which compiled loops rely on."""
 
 
@@ -110,20 +108,20 @@ def save(
     ...     bool((st.load(pathlib.Path(folder, "model.npz")).predict(X) == clf.predict(X)).all())
     True
     """
-    kind = type(classifier).__name__
-    if kind not in CLASSIFIERS:
-        raise ValueError(f"classifier must be one of {', '.join(CLASSIFIERS)}, got {kind}")
+    if type(classifier) not in CLASSIFIERS:
+        names, kind = ", ".join(c.__name__ for c in CLASSIFIERS), type(classifier).__name__
+        raise ValueError(f"classifier must be one of {names}, got {kind}")
     check_is_fitted(classifier)
+    classifier = copy(classifier)
+    if not isinstance(getattr(classifier, "random_state", None), int | None):
+        classifier.random_state = None
     if not tokens and classifier.reference_ is not None:
-        classifier = copy(classifier)
         classifier.reference_ = replace(classifier.reference_, tokens=None)
     arrays: Arrays = {}
     header = {"format": _FORMAT, "version": _VERSION, "sparsetoken": _RELEASE}
     header |= {"scikit-learn": sklearn.__version__, "notes": notes or {}}
-    header |= {
-        "content": _encode_classifier(classifier, arrays),
-        "scores": _trial_scores(classifier).tolist(),
-    }
+    header |= {"content": _encode(classifier, "", arrays)}
+    header |= {"scores": _trial_scores(classifier).tolist()}
     entries: dict[str, Any] = {_HEADER: np.array(json.dumps(header)), **arrays}
     with replaced(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **entries)
@@ -204,19 +202,6 @@ def _trial_scores(classifier: Any) -> Floats:
     return scores
 
 
-def _encode_classifier(classifier: Any, arrays: Arrays) -> dict[str, Any]:
-    """Return a fitted classifier as JSON; its arrays go to ``arrays``."""
-    parameters = classifier.get_params(deep=False)
-    if not isinstance(parameters.get("random_state"), int | None):
-        parameters["random_state"] = None
-    learned = {key: value for key, value in vars(classifier).items() if _LEARNED.fullmatch(key)}
-    return {
-        "class": type(classifier).__name__,
-        "parameters": {key: _encode(item, key, arrays) for key, item in parameters.items()},
-        "learned": {key: _encode(item, key, arrays) for key, item in learned.items()},
-    }
-
-
 def _encode(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, Loss):
         if value not in map(get_loss, ("logistic", "square", "hinge")):
@@ -230,11 +215,14 @@ def _encode(value: Any, name: str, arrays: Arrays) -> Any:
         unique = name if name not in arrays else f"{name}.{len(arrays)}"
         arrays[unique] = value
         return {"array": unique}
-    record = type(value).__name__
-    if record in RECORDS:
+    if type(value) in RECORDS:
         fields = value._asdict() if hasattr(value, "_asdict") else vars(value)
-        parts = {key: _encode(item, f"{name}.{key}", arrays) for key, item in fields.items()}
-        return {"record": record, "fields": parts}
+        if type(value) in CLASSIFIERS:
+            learned = {key: item for key, item in fields.items() if _LEARNED.fullmatch(key)}
+            fields = value.get_params(deep=False) | learned
+        prefix = name and f"{name}."
+        parts = {key: _encode(item, prefix + key, arrays) for key, item in fields.items()}
+        return {"record": type(value).__name__, "fields": parts}
     if isinstance(value, list | tuple):
         items = [_encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"tuple": items}
@@ -246,11 +234,9 @@ def _encode(value: Any, name: str, arrays: Arrays) -> Any:
     raise ValueError(f"{name} cannot be saved without pickle: {value!r}")
 
 
-def _decode_classifier(content: dict[str, Any], arrays: Arrays) -> Any:
+def _decode_classifier(content: Any, arrays: Arrays) -> Any:
     """Return the classifier that was encoded, with arrays of the right shapes."""
-    name, records = content["class"], []
-    if name not in CLASSIFIERS:
-        raise ValueError(f"the file names an unknown class {name!r}")
+    kinds, records = {kind.__name__: kind for kind in RECORDS}, []
 
     def decoded(value: Any) -> Any:
         if isinstance(value, list):
@@ -266,36 +252,33 @@ def _decode_classifier(content: dict[str, Any], arrays: Arrays) -> Any:
             return tuple(decoded(content))
         if kind == "dict":
             return {decoded(key): decoded(item) for key, item in content}
-        if kind != "record" or content not in RECORDS:
+        if kind != "record" or content not in kinds:
             raise ValueError(f"the file names an unknown {kind} {content!r}")
-        module, shapes = RECORDS[content]
-        made = getattr(importlib.import_module(f"{_OURS}.{module}"), content)
-        record = made(**{key: decoded(item) for key, item in value["fields"].items()})
-        records.append((record, shapes))
+        fields = {key: decoded(item) for key, item in value["fields"].items()}
+        learned = {key: fields.pop(key) for key in [*fields] if _LEARNED.fullmatch(key)}
+        record = kinds[content](**fields)
+        for key, item in learned.items():
+            setattr(record, key, item)
+        records.append(record)
         return record
 
-    made = getattr(importlib.import_module(_OURS), name)
-    classifier = made(**{key: decoded(item) for key, item in content["parameters"].items()})
-    for key, item in content["learned"].items():
-        if not _LEARNED.fullmatch(key):
-            raise ValueError(f"the file sets an attribute {key!r} that is not learned")
-        setattr(classifier, key, decoded(item))
+    classifier = decoded(content)
     d = check_count("n_features_in_", classifier.n_features_in_)
     n_tokens = check_count("n_tokens_", getattr(classifier, "n_tokens_", 1))
     n_classes = check_count("the number of classes", len(classifier.classes_), minimum=2)
     if n_classes > 2 and not classifier._multi_class:
-        raise ValueError(f"{name} has {n_classes} classes")
+        raise ValueError(f"{type(classifier).__name__} has {n_classes} classes")
     n_scores = 1 if n_classes == 2 else n_classes
     sizes = {"d": d, "v": d * n_tokens, "c": n_classes, "C": n_scores}
-    for record, shapes in ((classifier, CLASSIFIERS[name]), *records):
-        check_shapes(record, shapes, sizes)
+    for record in records:
+        _check_shapes(record, sizes)
     return classifier
 
 
-def check_shapes(record: Any, shapes: Shapes, sizes: dict[str, int]) -> None:
+def _check_shapes(record: Any, sizes: dict[str, int]) -> None:
     """Refuse arrays whose shapes do not go together: compiled loops would leave them."""
     sizes = dict(sizes)
-    for name, letters in shapes.items():
+    for name, letters in RECORDS[type(record)].items():
         array = getattr(record, name)
         if array is None and name in ("tokens", "frequencies"):  # saved without, of one kind
             continue

@@ -1,7 +1,7 @@
 """Trees on statistics of a sequence's tokens: for labels that the sequence as a whole decides."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,22 @@ from sparsetoken.sequences.passes import (
     token_statistics,
 )
 
-Forest = dict[str, Array]
-"""Trees of scikit-learn as arrays, which files can hold without pickle."""
-
 _TRIED = 0.1  # of the features, or their root if that is more, compete for a split, but
 _MOST_TRIED = 300  # at most, for the time that it takes
 # Deviations from a feature's mean; not round, since round features have tokens just there.
 _LEVELS = (-0.97, 0.03, 1.03, 2.03)
 _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
-_PARTS = ("roots", "left", "right", "feature", "threshold", "value")
+
+
+class Forest(NamedTuple):
+    """Trees of scikit-learn as arrays, which files can hold without pickle."""
+
+    roots: Array  # (trees,): the first node of each
+    left: Array  # (nodes,): the next node if the feature is at most the threshold; −1 in leaves
+    right: Array
+    feature: Array
+    threshold: Floats
+    value: Array  # (nodes, classes): their chances
 
 
 @dataclass
@@ -41,7 +48,7 @@ class Trees(Member):
     member, as in bagging: there is no second fit to all samples.
     """
 
-    name: ClassVar[str] = "statistics"
+    name = "statistics"
     n_trees: int = 500  # in the forests of all folds together
     unit: Any = None  # (d,): powers of two that bring features into the range of single precision
     levels: Any = None  # (levels, d), which tokens are counted beyond
@@ -49,8 +56,7 @@ class Trees(Member):
 
     def __post_init__(self) -> None:
         for forest in self.forests:
-            n_features = 1 + (4 + len(self.levels)) * len(self.unit)
-            _check(forest, n_features, self.forests[0]["value"].shape[1])
+            _check(forest, 1 + (4 + len(self.levels)) * len(self.unit))
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Grow forests without each fold, or of all samples if there are no folds."""
@@ -72,7 +78,6 @@ class Trees(Member):
         folds = training.folds or [Fold(order, np.arange(0))]
         n_trees = -(-self.n_trees // (2 * len(folds)))
         rng = np.random.default_rng(training.seed)
-        held_out = np.full((2, *training.signs.shape), np.nan)
         for fold in folds:
             used = order[np.isin(order, fold.rows)]
             weights = training.weights[used] / training.weights[used].max()
@@ -87,10 +92,7 @@ class Trees(Member):
                 with config_context(assume_finite=True, skip_parameter_validation=True):
                     trees.fit(seen, labels[used], sample_weight=None if equal else weights)
                 self.forests.append(_as_arrays(trees, place, half))
-            if len(fold.held_out):
-                unseen = forest_scores(rows[fold.held_out], self.forests[-2:])
-                held_out[:, fold.held_out] = unseen.swapaxes(0, 1)
-        return held_out
+        return training.held_out(self)
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, 2, C) of sequences."""
@@ -137,26 +139,24 @@ class Trees(Member):
 
 def forest_scores(rows: NDArray[np.float32], forests: list[Forest]) -> Floats:
     """Return log-odds (n, 2, 1), or log-probabilities of several classes, by both forests."""
-    chances = np.zeros((2, len(rows), forests[0]["value"].shape[1]))
+    chances = np.zeros((2, len(rows), forests[0].value.shape[1]))
     for half in (0, 1):
         for forest in forests[half::2]:
-            _add_chances(rows, chances[half], tuple(forest[name] for name in _PARTS))
-        chances[half] /= sum(len(forest["roots"]) for forest in forests[half::2])
+            _add_chances(rows, chances[half], forest)
+        chances[half] /= sum(len(forest.roots) for forest in forests[half::2])
     logs = np.log(chances + _SURE).swapaxes(0, 1)
     return logs[..., 1:] - logs[..., :1] if logs.shape[2] == 2 else logs
 
 
-def _check(forest: Forest, n_features: int, n_classes: int) -> None:
+def _check(forest: Forest, n_features: int) -> None:
     """Refuse arrays, from a file perhaps, that are no trees: a walk in them might never end."""
-    n_nodes, inner = len(forest["left"]), np.flatnonzero(forest["left"] >= 0)
-    if any(forest[name].shape != (n_nodes,) for name in _PARTS[2:-1]):
-        raise ValueError("the arrays of a forest differ in length")
-    if forest["value"].shape != (n_nodes, n_classes) or not np.isfinite(forest["value"]).all():
-        raise ValueError("the forests differ in their classes, or have leaves that are not finite")
-    children = np.stack([forest["left"][inner], forest["right"][inner]])
+    n_nodes, inner = len(forest.left), np.flatnonzero(forest.left >= 0)
+    if not np.isfinite(forest.value).all():
+        raise ValueError("a tree has leaves that are not finite")
+    children = np.stack([forest.left[inner], forest.right[inner]])
     if ((children <= inner) | (children >= n_nodes)).any():
         raise ValueError("a tree's node must come before its children")
-    numbers = ("feature", forest["feature"][inner], n_features), ("node", forest["roots"], n_nodes)
+    numbers = ("feature", forest.feature[inner], n_features), ("node", forest.roots, n_nodes)
     for name, values, end in numbers:
         if ((values < 0) | (values >= end)).any():
             raise ValueError(f"a tree speaks of a {name} that does not exist")
@@ -169,14 +169,19 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices, features: Indices) -
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     value = np.zeros((sizes.sum(), len(place)), dtype=np.float32)
     value[:, np.argsort(place)[trees.classes_]] = np.concatenate([t.value[:, 0] for t in grown])
-    forest = {"roots": roots.astype(np.int32), "value": value}
-    for side in ("left", "right"):
-        children = np.concatenate([getattr(tree, f"children_{side}") for tree in grown])
-        moved = np.where(children < 0, -1, children + np.repeat(roots, sizes))
-        forest[side] = moved.astype(np.int32)
-    forest["feature"] = features[np.concatenate([t.feature for t in grown])].astype(np.int32)
-    forest["threshold"] = np.concatenate([tree.threshold for tree in grown])
-    return forest
+    first = np.repeat(roots, sizes)
+    left, right = (
+        np.concatenate([getattr(tree, name) for tree in grown])
+        for name in ("children_left", "children_right")
+    )
+    return Forest(
+        roots=roots.astype(np.int32),
+        left=np.where(left < 0, -1, left + first).astype(np.int32),
+        right=np.where(right < 0, -1, right + first).astype(np.int32),
+        feature=features[np.concatenate([tree.feature for tree in grown])].astype(np.int32),
+        threshold=np.concatenate([tree.threshold for tree in grown]),
+        value=value,
+    )
 
 
 @njit(nogil=True)

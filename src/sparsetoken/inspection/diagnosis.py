@@ -10,8 +10,8 @@ from sklearn.model_selection import StratifiedKFold
 from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken.estimators.answers import Diagnosis, Finding
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.posterior_heads import PosteriorHeads, likely_kinds
-from sparsetoken.estimators.reference import auc_influence, class_signs, mean_auc
+from sparsetoken.estimators.folds import auc_influence, class_signs, mean_auc
+from sparsetoken.estimators.posterior_heads import likely_kinds
 from sparsetoken.inspection.data_faults import (
     constant,
     duplicated,
@@ -57,7 +57,8 @@ def diagnose(
         auc["held out"] = mean_auc(*held_out)
         held_out_counts = np.bincount(reference.classes[rows], minlength=len(counts))
         new = scores[~seen], signs[~seen]
-        shifted, decisions = _is_below(new, held_out), _worse_decisions(new, held_out)
+        shifted = _clearly_below(_auc(*new), _auc(*held_out)) is not None
+        decisions = _clearly_below(_fraction_right(*new), _fraction_right(*held_out))
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
     above = _above_chance(auc, counts, held_out_counts, bool(seen.any()))
     kind = _kind(model, auc, error) if above["model"] > _CERTAIN else "nothing found"
@@ -74,58 +75,51 @@ def diagnose(
     more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
     if not more and any(finding.found and finding.asks_for_samples for finding in findings):
         more = None
-    n_kinds, stack = None, model.as_stack()
-    if kind == "a few tokens" and len(counts) == 2:
-        looked = any(isinstance(member, PosteriorHeads) for member in stack.members)
-        n_kinds = likely_kinds(stack) if looked else None
+    sparse = kind == "a few tokens" and len(counts) == 2
+    n_kinds = likely_kinds(model.as_stack()) if sparse else None
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more, n_kinds)
 
 
-def _is_below(new: tuple[Floats, Floats], held_out: tuple[Floats, Floats]) -> bool:
-    """Return whether the AUC of new scores, with their signs, is clearly below the held-out one."""
-    aucs, variance = [], 0.0
-    for scores, signs in (new, held_out):
-        fewest = min(((signs > 0).sum(axis=0)).min(), ((signs < 0).sum(axis=0)).min(), np.inf)
-        if len(signs) == 0 or fewest < 2:
-            return False
-        auc, influence = auc_influence(scores, signs)
-        aucs.append(auc)
-        variance += max(float(influence @ influence), 0.01 / float(fewest))
-    below = aucs[1] - aucs[0]
-    return bool(below > _LEAST_SHIFT and below > _SHIFTED * np.sqrt(variance))
+Measured = tuple[float, float] | None
+"""A number and its variance; None if there are too few samples to tell."""
 
 
-def _worse_decisions(
-    new: tuple[Floats, Floats], held_out: tuple[Floats, Floats]
-) -> tuple[float, float] | None:
-    """Return the fractions called right, new and held out, if the first is clearly smaller.
+def _clearly_below(new: Measured, held_out: Measured) -> tuple[float, float] | None:
+    """Return what was measured of new and of held-out scores, if the first is clearly smaller."""
+    if new is None or held_out is None:
+        return None
+    below, error = held_out[0] - new[0], np.sqrt(new[1] + held_out[1])
+    clearly = below > _LEAST_SHIFT and below > _SHIFTED * error
+    return (new[0], held_out[0]) if clearly else None
 
-    Each class counts alike, so that it does not matter how frequent they are.
-    """
-    fractions, variance = [], 0.0
-    for scores, signs in (new, held_out):
-        several = signs.shape[1] > 1
-        truth = signs.argmax(axis=1) if several else (signs[:, 0] > 0).astype(int)
-        called = scores.argmax(axis=1) if several else (scores[:, 0] > 0).astype(int)
-        counts = np.bincount(truth)
-        if len(counts) < 2 or counts.min() < 2:
-            return None
-        right = np.bincount(truth, called == truth) / counts
-        fractions.append(float(right.mean()))
-        variance += (
-            float((np.maximum(right * (1.0 - right), 0.01) / counts).sum()) / len(counts) ** 2
-        )
-    below = fractions[1] - fractions[0]
-    clearly = below > _LEAST_SHIFT and below > _SHIFTED * np.sqrt(variance)
-    return (fractions[0], fractions[1]) if clearly else None
+
+def _auc(scores: Floats, signs: Floats) -> Measured:
+    fewest = min((signs > 0).sum(axis=0).min(), (signs < 0).sum(axis=0).min())
+    if fewest < 2:
+        return None
+    auc, influence = auc_influence(scores, signs)
+    return auc, max(float(influence @ influence), 0.01 / float(fewest))
+
+
+def _fraction_right(scores: Floats, signs: Floats) -> Measured:
+    """Measure the fraction called right; each class counts alike, however frequent it is."""
+    several = signs.shape[1] > 1
+    truth = signs.argmax(axis=1) if several else (signs[:, 0] > 0).astype(int)
+    called = scores.argmax(axis=1) if several else (scores[:, 0] > 0).astype(int)
+    counts = np.bincount(truth)
+    if len(counts) < 2 or counts.min() < 2:
+        return None
+    right = np.bincount(truth, called == truth) / counts
+    variances = np.maximum(right * (1.0 - right), 0.01) / counts
+    return float(right.mean()), float(variances.sum()) / len(counts) ** 2
 
 
 def _above_chance(
     auc: Aucs, counts: Indices, held_out_counts: Indices, cross_validated: bool
 ) -> Aucs:
     """Return how many standard errors of chance each AUC is above one half."""
-    chance = _chance_error(counts)
-    wide, held_out_error = (_CROSS_VALIDATED * e for e in (chance, _chance_error(held_out_counts)))
+    chance = chance_error(counts)
+    wide, held_out_error = (_CROSS_VALIDATED * e for e in (chance, chance_error(held_out_counts)))
     of_model = wide if cross_validated else chance
     held_out = (auc.get("held out", auc["attention"]) - 0.5) / held_out_error
     return {
@@ -153,7 +147,7 @@ def _simple_aucs(model: SequenceClassifier, data: Data, signs: Floats) -> Aucs:
     }
 
 
-def _chance_error(counts: Indices) -> float:
+def chance_error(counts: Indices) -> float:
     """Return the standard error of an AUC without any signal."""
     smaller, n_samples = max(int(counts.min()), 1), int(counts.sum())
     return float(np.sqrt((n_samples + 1) / (12.0 * smaller * (n_samples - smaller))))
@@ -164,7 +158,7 @@ def _held_out_scores(model: SequenceClassifier, data: Data) -> tuple[Floats, Boo
     seen = np.zeros(len(data), dtype=bool)
     scores = model.as_stack().scores(data)
     trained, reference = model.fingerprints_, model.reference_
-    if reference is None or trained is None or len(trained) != len(reference.scores):
+    if reference is None or len(trained) != len(reference.scores):
         return scores, seen
     held_out, marks, order = reference.scores, fingerprints_of(data), np.argsort(trained)
     place = order[np.minimum(np.searchsorted(trained, marks, sorter=order), len(trained) - 1)]
@@ -258,7 +252,19 @@ def _faults_of_the_model(
     """Yield what may be wrong with a model; other data than those of training do not accuse it."""
     members, attends = model.members_, bool(np.any(model.leading_query()))
     decides = attends and not shifted and (model.reference_ is None or kind == "a few tokens")
-    yield _anti_aligned(model, auc, decides and auc["reversed"] > auc["attention"] + 2.0 * error)
+    advice = "Give it more samples, or another random_state."
+    if model.reference_ is None:
+        advice = (
+            "Match the bias step to the class prior, lower lr_readout, or use "
+            "AttentionClassifier, whose start weighs both classes equally."
+        )
+    yield Finding(
+        "anti-aligned query",
+        decides and auc["reversed"] > auc["attention"] + 2.0 * error,
+        f"Attention to the opposite tokens classifies better (AUC {auc['reversed']:.3f} "
+        f"instead of {auc['attention']:.3f}).",
+        advice,
+    )
     yield _tokens_of_the_negatives(model)
     least = min(auc["model"], auc.get("held out", auc["attention"]))
     yield Finding(
@@ -294,22 +300,6 @@ def _use(model: SequenceClassifier, names: tuple[str, ...], else_do: str = "") -
     """Return advice to use other classifiers than this one."""
     others = [name for name in names if name != type(model).__name__]
     return f"use {' or '.join(others)}." if others else else_do
-
-
-def _anti_aligned(model: SequenceClassifier, auc: Aucs, found: bool) -> Finding:
-    advice = "Give it more samples, or another random_state."
-    if model.reference_ is None:
-        advice = (
-            "Match the bias step to the class prior, lower lr_readout, or use "
-            "AttentionClassifier, whose start weighs both classes equally."
-        )
-    return Finding(
-        "anti-aligned query",
-        found,
-        f"Attention to the opposite tokens classifies better (AUC {auc['reversed']:.3f} "
-        f"instead of {auc['attention']:.3f}).",
-        advice,
-    )
 
 
 def _tokens_of_the_negatives(model: SequenceClassifier) -> Finding:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
-from sklearn.metrics import roc_auc_score
 
 from sparsetoken._validation import check_count
 from sparsetoken.estimators import BayesAttentionClassifier
+from sparsetoken.estimators.folds import class_signs, mean_auc
+from sparsetoken.inspection.diagnosis import chance_error
 from sparsetoken.problem import RandomState, SparseTokenProblem
 from sparsetoken.sequences.sequences import as_sequences
 
@@ -163,12 +164,11 @@ def _too_small(n_samples: int, evidence: float) -> str:
 def _held_out_evidence(reference: Any) -> float:
     """Return the AUC of held-out scores less one half, in standard errors of chance."""
     seen = np.isfinite(reference.scores[:, 0])
-    scores, positive = reference.scores[seen, 0], reference.classes[seen] == 1
-    pairs, n_samples = np.count_nonzero(positive) * np.count_nonzero(~positive), len(scores)
-    if not pairs:
+    classes = reference.classes[seen]
+    counts = np.bincount(classes, minlength=2)
+    if not counts.all():
         return 0.0
-    bar = math.sqrt((n_samples + 1) / (12.0 * pairs))
-    return (float(roc_auc_score(positive, scores)) - 0.5) / bar
+    return (mean_auc(reference.scores[seen], class_signs(classes)) - 0.5) / chance_error(counts)
 
 
 def count_labels(labels: Any, n_samples: int, unlabelled: bool = False) -> dict[Any, int]:

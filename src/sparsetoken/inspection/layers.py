@@ -10,8 +10,14 @@ import numpy as np
 from sparsetoken._types import Array, Floats
 from sparsetoken._validation import shown
 from sparsetoken.estimators.classifiers import AttentionClassifier
-from sparsetoken.estimators.folds import check_groups, generator, held_out, split
-from sparsetoken.estimators.reference import auc_influence, class_signs
+from sparsetoken.estimators.folds import (
+    auc_influence,
+    check_groups,
+    class_signs,
+    generator,
+    held_out,
+    split,
+)
 from sparsetoken.inspection.measures import NORMAL_95, Measure, auc_measure
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
 from sparsetoken._types import Array, Bools, Floats, Indices
-from sparsetoken.estimators.reference import auc_influence
+from sparsetoken.estimators.folds import auc_influence
 
 NORMAL_95 = 1.959963984540054
 _RESAMPLES = 1000

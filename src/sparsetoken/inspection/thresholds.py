@@ -11,8 +11,7 @@ from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.estimators.base import SequenceClassifier
-from sparsetoken.estimators.reference import Reference
-from sparsetoken.estimators.stack import Stack
+from sparsetoken.estimators.stack import Reference, Stack
 from sparsetoken.estimators.streams import ScoreStream
 from sparsetoken.inspection.explanations import column_of
 from sparsetoken.sequences.data import MemoryData

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsetoken import Sequences
-from sparsetoken.estimators import head_passes as passes
+from sparsetoken.estimators import head_objective as passes
 from sparsetoken.losses import Logistic
 
 
