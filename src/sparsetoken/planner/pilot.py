@@ -69,16 +69,7 @@ class PilotPlan(PlanResult):
     """How the errors were measured, in a sentence."""
 
     _words = words_by_curves
-
-    @property
-    def answer(self) -> str:
-        """The plan in one sentence."""
-        return answer_by_curves(self)
-
-    @property
-    def trust(self) -> str:
-        """How far to trust the answer, in plain words."""
-        return trust_in_curves(self)
+    answer, trust = property(answer_by_curves), property(trust_in_curves)
 
     @property
     def points(self) -> CurvePoints:

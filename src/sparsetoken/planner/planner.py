@@ -1,5 +1,6 @@
 """``sparsetoken.plan``: call it with all quantities but one, or ask it about measurements."""
 
+import contextlib
 import math
 from dataclasses import replace
 from functools import cached_property
@@ -76,8 +77,8 @@ class Plan(PlanResult):
         The statistical model planned with.
     """
 
-    _drawing = "draw_plan"
-    _words = words_by_theory
+    _drawing, _words = "draw_plan", words_by_theory
+    answer, floor = property(answer_by_theory), property(least_by_theory)
 
     def __init__(
         self, model: Model, solution: Solution, asked: Study, progress: Progress = no_progress
@@ -149,11 +150,6 @@ class Plan(PlanResult):
         values = np.unique(values.round() if whole else values)
         return list(values.astype(int if whole else float).tolist())
 
-    def _compared(self) -> list[Model]:
-        """Return the other classifiers that can be trained on such sequences."""
-        others = [models.get(name) for name in CLASSIFIERS if name != self.model]
-        return [other for other in others if _supports(other, self.problem)]
-
     @cached_property
     def alternatives(self) -> dict[str, Estimate]:
         """Expected error of the other classifiers with the same samples, at their best settings.
@@ -163,7 +159,8 @@ class Plan(PlanResult):
         knows the signal's direction.
         """
         study = self._study
-        expected = {m.name: choose(m, study, self._progress)[1] for m in self._compared()}
+        others = _classifiers_for(self.problem, but=self.model)
+        expected = {other.name: choose(other, study, self._progress)[1] for other in others}
         if self.model != "optimal":
             expected["optimal"] = self.aim.error(optimal(self.problem, study.alpha))
         if self.metric == "error":
@@ -176,7 +173,7 @@ class Plan(PlanResult):
         target = self.target or float(self.error)
         asked = replace(self._study, n_samples=math.nan, target=target, unknown="n_samples")
         needed = dict[str, int | None]()
-        for other in self._compared():
+        for other in _classifiers_for(self.problem, but=self.model):
             try:
                 needed[other.name] = int(solve(other, asked, self._progress).study.n_samples)
             except UnreachableError:
@@ -194,16 +191,6 @@ class Plan(PlanResult):
         """Whether the samples are the fewest planned for, and do better than asked."""
         few = self.n_samples <= fewest_samples(self.positive_rate)
         return few and self.target is not None and self.error < 0.95 * self.target
-
-    @property
-    def answer(self) -> str:
-        """The plan in one sentence."""
-        return answer_by_theory(self)
-
-    @property
-    def floor(self) -> str:
-        """What no learner can do, and how far the classifier is from it, in one sentence."""
-        return least_by_theory(self)
 
     @property
     def basis(self) -> str:
@@ -353,8 +340,9 @@ class Planner:
             {"n_tokens": n_tokens, "signal": signal},
             {"n_signal": n_signal, "positive_rate": positive_rate, "n_kinds": n_kinds},
         )
-        candidates = CLASSIFIERS if model == "best" else (model,)
-        return _plan_best([models.get(name) for name in candidates], study, progress)
+        best = model == "best"
+        candidates = _classifiers_for(study.problem) if best else [models.get(model)]
+        return _plan_best(candidates, study, progress)
 
     from_pilot = staticmethod(plan_from_pilot)
     from_curve = staticmethod(plan_from_curve)
@@ -423,8 +411,6 @@ def _check_problem(problem: Problem, of_problem: dict[str, Any]) -> Problem:
 
 def _plan_best(candidates: list[Model], asked: Study, progress: Progress) -> Plan:
     """Return the plan of the model that does best; if all fail, name each reason."""
-    if len(candidates) > 1:
-        candidates = [model for model in candidates if _supports(model, asked.problem)]
     plans, failures = list[Plan](), []
     for model in candidates:
         model.check(asked.problem, {}, frozenset({"test_error"}))
@@ -439,10 +425,11 @@ def _plan_best(candidates: list[Model], asked: Study, progress: Progress) -> Pla
     return best(plans, key=lambda plan: float(getattr(plan, asked.unknown)))
 
 
-def _supports(model: Model, problem: Problem) -> bool:
-    """Whether a model can be trained on such sequences."""
-    try:
-        model.check(problem, {}, frozenset({"test_error"}))
-    except ValueError:
-        return False
-    return True
+def _classifiers_for(problem: Problem, but: str = "") -> list[Model]:
+    """Return the classifiers that can be trained on such sequences."""
+    suitable = []
+    for model in (models.get(name) for name in CLASSIFIERS if name != but):
+        with contextlib.suppress(ValueError):
+            model.check(problem, {}, frozenset({"test_error"}))
+            suitable.append(model)
+    return suitable

@@ -146,7 +146,7 @@ def _label(plan: Any) -> str:
 
 
 def answer_by_theory(plan: Any) -> str:
-    """Answer in one sentence."""
+    """The plan in one sentence."""  # noqa: D401 (it is a property of the plan)
     reached = plan.aim.words(plan.target or plan.error)
     name, unknown = _capital(_label(plan)), plan.solved_for
     if unknown == "n_samples" and plan.is_smallest:
@@ -241,7 +241,7 @@ def _kinds(population: Any) -> list[str]:
 
 
 def answer_by_curves(plan: Any) -> str:
-    """Answer in one sentence."""
+    """The plan in one sentence."""  # noqa: D401 (it is a property of the plan)
     reached, n, size, unit = plan.aim.words(plan.target), plan.n_samples, plan.pilot_size, plan.unit
     if n is None:
         short = "small" if plan.source == "pilot" else "short"
