@@ -5,7 +5,7 @@ tokens, from 20 samples on): train the planned classifier at the planned size on
 compare its mean error with the plan, which should be within 15 % plus two standard errors.
 
 ``law``: what a finite sample costs this classifier, on other problems; the constants of
-``models/predictions.py`` were fitted to them.
+``models/sparse_token.py`` were fitted to them.
 
 ``estimate``: ``estimate_problem`` on 60 random problems (20 to 400 dimensions, 0.5 to 8 samples per
 dimension): relative error of the signal, numbers of signal tokens, and how many truths lie within

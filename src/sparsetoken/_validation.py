@@ -23,15 +23,13 @@ class MissingPackageError(ImportError, ValueError):
 
 def check_count(name: str, value: Any, minimum: int = 1, maximum: int | None = None) -> int:
     """Return ``value`` as an int between ``minimum`` and ``maximum``, or raise ValueError."""
-    allowed = (
-        f"an integer >= {minimum}" if maximum is None else f"an integer in [{minimum}, {maximum}]"
-    )
     try:
         count = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         count = None
     if count is None or not minimum <= count <= (count if maximum is None else maximum):
-        raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
+        allowed = f">= {minimum}" if maximum is None else f"in [{minimum}, {maximum}]"
+        raise ValueError(f"{name} must be an integer {allowed}, got {shown(value)}")
     return count
 
 
@@ -48,9 +46,6 @@ def check_real(
 
     ``above`` excludes ``low`` itself; ``infinite`` admits an infinite value.
     """
-    left = "(" if above or math.isinf(low) else "["
-    right = ")" if math.isinf(high) and not infinite else "]"
-    allowed = f"a {'' if infinite else 'finite '}number in {left}{low:g}, {high:g}{right}"
     try:
         plain = not isinstance(value, str | bytes) and getattr(value, "ndim", 0) == 0
         number = float(value) if plain else math.nan
@@ -58,6 +53,9 @@ def check_real(
         number = math.nan
     inside = low <= number <= high and not (above and number == low)
     if not inside or (math.isinf(number) and not infinite):  # NaN is never inside
+        left = "(" if above or math.isinf(low) else "["
+        right = ")" if math.isinf(high) and not infinite else "]"
+        allowed = f"a {'' if infinite else 'finite '}number in {left}{low:g}, {high:g}{right}"
         raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
     return number
 
@@ -190,14 +188,11 @@ def import_extra(module: str, what: str, extra: str | None = "data") -> Any:
 def read_toml(path: Any, build: Callable[[dict[str, Any]], T]) -> T:
     """Return what ``build`` makes of a TOML file; a ValueError names the file."""
     try:
-        with Path(path).open("rb") as file:
-            content = tomllib.load(file)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path} is not TOML: {error}") from None
+        return build(tomllib.loads(Path(path).read_text(encoding="utf-8")))
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not TOML: it is not text in UTF-8") from None
-    try:
-        return build(content)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not TOML: {error}") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

@@ -23,16 +23,11 @@ from sparsetoken.problem import Problem
 class Points(NamedTuple):
     """Weighted points; the weights add up to one."""
 
-    label: Floats
-    """The recorded label, ±1."""
-    along_query: Floats
-    """a₁: the feature along the query's direction û."""
-    along_rest: Floats
-    """μ₂: its mean along e₂, the part of the signal's direction orthogonal to û."""
-    scale: Floats
-    """c: its standard deviation along every direction orthogonal to û."""
-    weight: Floats
-    """Probability of each point."""
+    label: Floats  # as recorded, ±1
+    along_query: Floats  # a₁: the feature along the query's direction û
+    along_rest: Floats  # μ₂: its mean along e₂, the signal's direction orthogonal to û
+    scale: Floats  # c: its standard deviation along every direction orthogonal to û
+    weight: Floats  # probability of each point
 
     def average(self, values: Floats) -> float:
         """Return the mean of ``values``; a plain sum, the threads of a BLAS would cost more."""
@@ -49,32 +44,23 @@ class Points(NamedTuple):
 class Part(NamedTuple):
     """Equally likely points of samples of one true class and recorded label, batch by batch."""
 
-    label: float
-    """The recorded label, ±1."""
-    signal: bool
-    """Whether the samples carry the signal: the true class."""
+    label: float  # as recorded, ±1
+    signal: bool  # whether the samples carry the signal: the true class
     probability: float
-    """Probability of the part."""
     along_query: Floats
     along_rest: Floats
     scale: Floats
-    direction: int = 0
-    """Index of the kind of signal."""
+    direction: int = 0  # index of the kind of signal
 
 
 class Readout(NamedTuple):
     """A trained readout in the coordinates that matter."""
 
-    along_query: float
-    """w₁: its component along the query."""
-    along_rest: float
-    """w₂: its component along the rest of the signal's direction."""
+    along_query: float  # w₁: its component along the query
+    along_rest: float  # w₂: its component along the rest of the signal's direction
     bias: float
-    """b."""
-    spread: float
-    """τ: the norm of everything else."""
-    log_chi: float = 0.0
-    """log χ: what training does to the scores of its own samples (docs/theory, section 4)."""
+    spread: float  # τ: the norm of everything else
+    log_chi: float = 0.0  # log χ: what training does to its own samples' scores (section 4)
 
     @property
     def norm_rest(self) -> float:

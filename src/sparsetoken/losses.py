@@ -1,10 +1,8 @@
 """Convex losses ℓ(z; y) of a score z and a label y = ±1, with their derivatives and prox.
 
-The methods broadcast over arrays. A numba kernel can call those of the logistic loss on scalars:
-``prox = Logistic.prox`` at module level, then ``prox(z, y, scale)`` in the kernel.
-
-A subclass of :class:`Loss` with a ``name`` of its own can be asked for by that name everywhere,
-and any other by its import path (``"my_losses:SquaredHinge"``) or as an object::
+The methods broadcast over arrays. A subclass of :class:`Loss` with a ``name`` of its own can be
+asked for by that name everywhere, and any other by its import path (``"my_losses:SquaredHinge"``)
+or as an object::
 
     class SquaredHinge(Loss):
         def value(self, z, y):
@@ -16,9 +14,7 @@ and any other by its import path (``"my_losses:SquaredHinge"``) or as an object:
         def second_derivative(self, z, y):
             return np.where(y * z < 1, 1.0, 0.0)
 
-A method ``prox`` is optional; without it a safeguarded Newton method solves for it. What solvers
-ask about a loss are its traits, the attributes ``smooth``, ``quadratic``, ``logistic`` and
-``corner`` of :class:`Loss`. A loss that is not convex is refused.
+A loss that is not convex is refused.
 """
 
 import math
@@ -26,7 +22,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
@@ -119,20 +115,9 @@ def _logistic_derivative(z: Any, y: Any) -> Any:
     return -y / (1.0 + np.exp(np.minimum(y * z, 700.0)))  # e⁷⁰⁰ is near the largest float
 
 
-def _logistic_prox(z: Any, y: Any, scale: Any) -> Any:
-    z, y, scale = map(np.array, np.broadcast_arrays(*(np.asarray(a, float) for a in (z, y, scale))))
-    p = np.empty(z.shape)
-    _logistic_prox_loop(z.ravel(), y.ravel(), scale.ravel(), p.ravel())
-    return p[()]
-
-
-@overload(_logistic_prox)
-def _logistic_prox_in_kernels(z, y, scale):  # type: ignore[no-untyped-def]
-    return lambda z, y, scale: _logistic_prox_scalar(z, y, scale)
-
-
 @njit()
-def _logistic_prox_scalar(z, y, scale):  # type: ignore[no-untyped-def]
+def logistic_prox(z, y, scale):  # type: ignore[no-untyped-def]
+    """Return the prox of the logistic loss, of numbers: for kernels."""
     # In the margin u = yz the minimizer solves p − u = scale/(1+eᵖ), so 0 ≤ p − u is at most both
     # scale/(1+eᵘ) and log(1 + scale·e⁻ᵘ): together within a factor two of the answer at any scale.
     margin = y * z
@@ -166,7 +151,7 @@ def _logistic_prox_scalar(z, y, scale):  # type: ignore[no-untyped-def]
 @njit()
 def _logistic_prox_loop(z, y, scale, p):  # type: ignore[no-untyped-def]
     for i in range(p.size):
-        p[i] = _logistic_prox_scalar(z[i], y[i], scale[i])
+        p[i] = logistic_prox(z[i], y[i], scale[i])
 
 
 class Logistic(Loss):
@@ -176,12 +161,18 @@ class Logistic(Loss):
     logistic = True
     value = staticmethod(_logistic_value)
     derivative = staticmethod(_logistic_derivative)
-    prox = staticmethod(_logistic_prox)
 
     def second_derivative(self, z: Any, y: Any) -> Any:
         """Return the product of both classes' probabilities."""
         decay = np.exp(-np.abs(z))
         return decay / (1.0 + decay) ** 2
+
+    def prox(self, z: Any, y: Any, scale: Any) -> Any:
+        """Return the minimizer by Halley's method."""
+        numbers = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (z, y, scale)))
+        p = np.empty(numbers[0].shape)
+        _logistic_prox_loop(*(a.ravel() for a in numbers), p.ravel())
+        return p[()]
 
     def average(self, mean: Any, deviation: Any, y: Any) -> Any:
         """Return E[ℓ(mean + deviation·G; y)]; the step resolves the poles, π/deviation away."""
@@ -264,8 +255,7 @@ def get_loss(loss: Any) -> Loss:
     Parameters
     ----------
     loss : {"logistic", "square", "hinge"}, str or Loss
-        The name of a loss, the import path of one (``"my_losses:Huber"``, a class or an object), or
-        an object of a subclass of :class:`Loss`.
+        A name, an import path (``"my_losses:Huber"``), or an object of a subclass.
 
     Examples
     --------

@@ -28,10 +28,8 @@ _CROWDED = 0.05  # if more of the pairs than this share a grid cell, refine the 
 class Rates(NamedTuple):
     """What a threshold on the score does."""
 
-    fpr: Estimate
-    """Probability that a sample recorded as negative scores above it."""
-    recall: Estimate
-    """Probability that a sample recorded as positive scores above it."""
+    fpr: Estimate  # probability that a sample recorded as negative scores above it
+    recall: Estimate  # probability that a sample recorded as positive does
 
 
 class Roc(NamedTuple):
@@ -40,8 +38,7 @@ class Roc(NamedTuple):
     threshold: Floats
     fpr: Floats
     recall: Floats
-    uncertainty: Floats
-    """Numerical error of the recall at its false-positive rate."""
+    uncertainty: Floats  # numerical error of the recall at its false-positive rate
 
 
 class Performance(Record):
@@ -130,13 +127,7 @@ class Performance(Record):
     def roc(self, n_thresholds: int = 201) -> Roc:
         """Return the ROC curve at thresholds from the highest to the lowest score.
 
-        They are quantiles of the scores of either class, at levels at which those of a normal law
-        are evenly spaced: as fine where scores crowd as where they are far apart.
-
-        Parameters
-        ----------
-        n_thresholds : int, default=201
-            How many.
+        They are quantiles of the scores of either class, evenly spaced for a normal law.
         """
         n_thresholds = check_count("n_thresholds", n_thresholds, minimum=3)
         counts = n_thresholds // 2 - 1, n_thresholds - n_thresholds // 2 - 1
@@ -158,14 +149,9 @@ class Performance(Record):
         return Roc(thresholds, fpr, recall, error)
 
     def windowed(self, n_windows: int) -> "Performance":
-        """Return the performance of the largest score over equal windows of a sample.
+        """Return the performance of the largest score over so many equal windows of a sample.
 
         The signal, if there is one, is in one of the windows.
-
-        Parameters
-        ----------
-        n_windows : int
-            The number of windows; it must divide the number of tokens.
         """
         n_windows = check_count("n_windows", n_windows)
         if self.window_law is None or self.n_windows > 1:
@@ -314,11 +300,8 @@ def _normal_quantile(level: Floats) -> Floats:
 
 def _survival(points: Points, readout: Readout, thresholds: Floats) -> Floats:
     mean, deviation = score_mean(points, readout), points.scale * readout.norm_rest
-    if thresholds.size == 1:
-        result = np.array([points.average(ndtr(_divide(mean - thresholds[0], deviation)))])
-    else:
-        result = np.zeros(thresholds.size)
-        _add_survival(mean, deviation, points.weight, thresholds, result)
+    result = np.zeros(thresholds.size)
+    _add_survival(mean, deviation, points.weight, thresholds, result)
     return np.minimum(result, 1.0)  # weights add up to one but for rounding
 
 

@@ -18,8 +18,6 @@ from scipy.special import logsumexp, softmax
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats
 
-_FEW, _NEAR = 8, 70.0  # so many exponents within this range have sums in the range of floats
-
 
 def weigh_places(
     exponents: Floats, n_signal: int, contiguous: bool = False, n_kinds: int = 1
@@ -75,25 +73,14 @@ def weigh_row(exponents, n_signal, contiguous, chances):  # type: ignore[no-unty
         return _weigh_tokens(exponents, chances)
     if contiguous:
         return _weigh_runs(exponents, n_signal, chances)
-    log_places = _log_places(n_tokens, n_signal)
+    log_places = math.lgamma(n_tokens + 1.0) - math.lgamma(n_signal + 1.0)
+    log_places -= math.lgamma(n_tokens - n_signal + 1.0)
     if 2 * n_signal <= n_tokens:
         return _weigh_subsets(exponents, n_signal, chances) - log_places
     # Leave out L − R tokens instead of choosing R.
     total = _weigh_subsets(-exponents, n_tokens - n_signal, chances) + exponents.sum()
     chances[:] = 1.0 - chances
     return total - log_places
-
-
-@njit(error_model="numpy")
-def _log_places(n_tokens, n_signal):  # type: ignore[no-untyped-def]
-    """Return the log of the number of subsets."""
-    if n_signal > _FEW:
-        all_orders = math.lgamma(n_tokens + 1.0) - math.lgamma(n_tokens - n_signal + 1.0)
-        return all_orders - math.lgamma(n_signal + 1.0)
-    places = 1.0
-    for j in range(n_signal):
-        places *= (n_tokens - j) / (j + 1.0)
-    return np.log(places)
 
 
 @njit(error_model="numpy")
@@ -136,10 +123,8 @@ def _weigh_runs(exponents, size, chances):  # type: ignore[no-untyped-def]
 @njit(error_model="numpy")
 def _weigh_subsets(exponents, degree, chances):  # type: ignore[no-untyped-def]
     """Weigh the subsets of ``degree`` tokens; returns the log of their sum, not of their mean."""
-    if degree <= _FEW and exponents.max() - exponents.min() < _NEAR:
-        return _weigh_few(exponents, degree, chances)
     taken = np.empty(exponents.size)
-    log_r, gap, variance = _balance(exponents, degree, taken)
+    log_r = _balance(exponents, degree, taken)
     # Π(1 + re^a) as 1/(1 − p) or re^a/p, factors between one and two.
     total, product = -degree * log_r, 1.0
     for token in range(exponents.size):
@@ -152,32 +137,7 @@ def _weigh_subsets(exponents, degree, chances):  # type: ignore[no-untyped-def]
         if product < 1e-250:
             total -= np.log(product)
             product = 1.0
-    probability = _count(taken, degree, gap, variance, chances)
-    return total - np.log(product) + np.log(probability)
-
-
-@njit(error_model="numpy")
-def _weigh_few(exponents, degree, chances):  # type: ignore[no-untyped-def]
-    """Do the same for few tokens of like exponents, whose products neither vanish nor overflow."""
-    n_tokens, top = exponents.size, exponents.max()
-    weights = np.exp(exponents - top)
-    before = np.zeros((n_tokens + 1, degree + 1))  # sums over subsets of the tokens before
-    before[:, 0] = 1.0
-    for token in range(n_tokens):
-        for j in range(1, degree + 1):
-            before[token + 1, j] = before[token, j] + before[token, j - 1] * weights[token]
-    total = before[n_tokens, degree]
-    if chances.size:
-        after = np.zeros(degree)
-        after[0] = 1.0
-        for token in range(n_tokens - 1, -1, -1):
-            others = 0.0
-            for j in range(degree):
-                others += before[token, j] * after[degree - 1 - j]
-            for j in range(degree - 1, 0, -1):
-                after[j] += after[j - 1] * weights[token]
-            chances[token] = weights[token] * others / total
-    return degree * top + np.log(total)
+    return total - np.log(product) + np.log(_count(taken, degree, chances))
 
 
 @njit(error_model="numpy")
@@ -215,67 +175,33 @@ def _balance(a, degree, taken):  # type: ignore[no-untyped-def]
         log_r -= gap / max(variance, 1e-300)
         if variance < 0.1 or not low < log_r < high:
             log_r = 0.5 * (low + high)
-    return log_r, gap, variance
+    return log_r
 
 
 @njit(error_model="numpy")
-def _count(taken, degree, gap, variance, chances):  # type: ignore[no-untyped-def]
-    """Return the probability that exactly ``degree`` are taken; fill the chances given that.
-
-    Of the numbers taken so far only those are followed that lie within nine deviations of what is
-    expected on the way to ``degree``.
-    """
+def _count(taken, degree, chances):  # type: ignore[no-untyped-def]
+    """Return the probability that exactly ``degree`` are taken; fill the chances given that."""
     n_tokens = taken.size
-    width = min(degree, 2 * int(9.0 * np.sqrt(0.25 * variance)) + 32) + 1
-    rows = n_tokens + 1 if chances.size else 1
-    lows = np.zeros(n_tokens + 1, dtype=np.int64)  # the smallest number followed
-    before = np.zeros((rows, width))  # probability of each number before a token
-    now = np.zeros(width + 1)
+    rows = n_tokens if chances.size else 0
+    before = np.empty((rows, degree))  # probability of each number before a token
+    now = np.zeros(degree + 1)
     now[0] = 1.0
-    expected = spread = 0.0
     for token in range(n_tokens):
-        p = taken[token]
         if chances.size:
-            before[token] = now[:width]
-        expected += p
-        spread += p * (1.0 - p)
-        passed = spread / max(variance, 1e-300)
-        middle = expected - gap * passed
-        reach = 9.0 * np.sqrt(max(spread * (1.0 - passed), 0.0)) + 14.0
-        low = max(lows[token], int(middle - reach), degree - (n_tokens - token - 1))
-        low = min(low, lows[token] + 1)
-        step = low - lows[token]
-        lows[token + 1] = low
-        if step == 0:
-            for j in range(width - 1, 0, -1):
-                now[j] = (1.0 - p) * now[j] + p * now[j - 1]
-            now[0] *= 1.0 - p
-        else:
-            for j in range(width):
-                now[j] = (1.0 - p) * now[j + 1] + p * now[j]
-    probability = now[degree - lows[n_tokens]]
+            before[token] = now[:degree]
+        p = taken[token]
+        for j in range(degree, 0, -1):
+            now[j] = (1.0 - p) * now[j] + p * now[j - 1]
+        now[0] *= 1.0 - p
     if chances.size:
-        _look_back(taken, degree, lows, before, probability, chances)
-    return probability
-
-
-@njit(error_model="numpy")
-def _look_back(taken, degree, lows, before, probability, chances):  # type: ignore[no-untyped-def]
-    """Fill each token's chance: those before it and after it make up ``degree`` with it."""
-    width = before.shape[1]
-    after = np.zeros(width + 1)  # probability that the rest is taken, by the number before it
-    after[degree - lows[taken.size]] = 1.0
-    for token in range(taken.size - 1, -1, -1):
-        p, step = taken[token], lows[token + 1] - lows[token]
-        chance = 0.0
-        for j in range(width):  # of numbers before the token
-            with_it = after[j + 1 - step] if j + 1 - step < width else 0.0
-            chance += before[token, j] * with_it
-        chances[token] = min(chance * p / probability, 1.0)
-        if step == 0:
-            for j in range(width):
-                after[j] = (1.0 - p) * after[j] + p * after[j + 1]
-        else:
-            for j in range(width - 1, 0, -1):
-                after[j] = (1.0 - p) * after[j - 1] + p * after[j]
-            after[0] *= p
+        after = np.zeros(degree)  # probability of each number after a token
+        after[0] = 1.0
+        for token in range(n_tokens - 1, -1, -1):
+            p, others = taken[token], 0.0
+            for j in range(degree):
+                others += before[token, j] * after[degree - 1 - j]
+            chances[token] = min(p * others / now[degree], 1.0)
+            for j in range(degree - 1, 0, -1):
+                after[j] = (1.0 - p) * after[j] + p * after[j - 1]
+            after[0] *= 1.0 - p
+    return now[degree]

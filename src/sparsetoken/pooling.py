@@ -40,8 +40,7 @@ class Pooling(Named):
     name : str
         What it is called; a subclass with a name of its own can be asked for by it.
     model : str or None
-        The name of the classifier that pools in this way with a given query: ``name``, unless the
-        class says otherwise.
+        The name of the classifier that pools in this way; ``name`` unless the class says other.
     sharpened : bool
         Whether the weights change when all scores are multiplied by a positive number.
     uses_scores : bool
@@ -188,9 +187,8 @@ class Stacked(Pooling):
     """Softmax after self-attention layers that look along the query's direction.
 
     A layer mixes the tokens by A = softmax(inner·s sᵀ), row by row, where s are the tokens' scores,
-    and replaces each token x by (x + residual·Ax)/(1 + residual). The scores mix in the same way,
-    so that the sum of the mixed tokens, weighted by the softmax of their scores, is a weighted sum
-    of the tokens themselves: any depth is a pooling.
+    and replaces each token x by (x + residual·Ax)/(1 + residual). The scores mix likewise, so the
+    result is a weighted sum of the tokens themselves: any depth is a pooling.
 
     Parameters
     ----------
@@ -218,53 +216,41 @@ class Stacked(Pooling):
 
     def weigh(self, scores: Array, segments: "_Segments") -> Array:
         """Return what each token adds to the sum that the top layer makes."""
-        offsets = segments.offsets
-        layers = np.empty((self.depth + 1, scores.size))
-        layers[0] = scores
-        for layer in range(self.depth):
-            _mix(layers[layer], offsets, self.residual, self.inner, layers[layer + 1])
-        weights = Softmax().weigh(layers[-1], segments)
-        for layer in range(self.depth - 1, -1, -1):
-            weights = _spread(layers[layer], weights, offsets, self.residual, self.inner)
+        layers = [scores.astype(float)]
+        for _ in range(self.depth):
+            layers.append(self._mix(layers[-1], segments, transposed=False, values=layers[-1]))
+        weights = Softmax().weigh(layers.pop(), segments)
+        for layer in reversed(layers):
+            weights = self._mix(layer, segments, transposed=True, values=weights)
         return weights.astype(scores.dtype)
+
+    def _mix(self, scores: Array, segments: "_Segments", transposed: bool, values: Array) -> Array:
+        """Return (values + residual·A values)/(1 + residual), or that with the transposed A."""
+        mixed = np.zeros_like(values)
+        _mix(scores, segments.offsets, self.inner, transposed, values, mixed)
+        return np.asarray((values + self.residual * mixed) / (1.0 + self.residual))
 
     def __repr__(self) -> str:
         return f"Stacked(depth={self.depth}, residual={self.residual:g}, inner={self.inner:g})"
 
 
 @njit()
-def _mix(scores, offsets, residual, inner, mixed):  # type: ignore[no-untyped-def]
-    """Fill in (s + residual·As)/(1 + residual) for each sequence."""
+def _mix(scores, offsets, inner, transposed, values, mixed):  # type: ignore[no-untyped-def]
+    """Add A·values of each sequence to ``mixed``, or Aᵀ·values."""
     for i in range(offsets.size - 1):
-        s = scores[offsets[i] : offsets[i + 1]]
-        low, high = s.min(), s.max()
-        for k in range(s.size):
-            top = inner * max(s[k] * low, s[k] * high)
-            total = mean = 0.0
-            for m in range(s.size):
-                weight = np.exp(inner * s[k] * s[m] - top)
-                total += weight
-                mean += weight * s[m]
-            mixed[offsets[i] + k] = (s[k] + residual * mean / total) / (1.0 + residual)
-
-
-@njit()
-def _spread(scores, weights, offsets, residual, inner):  # type: ignore[no-untyped-def]
-    """Return the weights of a layer's tokens, given those of the tokens it makes of them."""
-    result = weights / (1.0 + residual)
-    for i in range(offsets.size - 1):
-        s = scores[offsets[i] : offsets[i + 1]]
-        row = np.empty(s.size)
+        s, value = scores[offsets[i] : offsets[i + 1]], values[offsets[i] : offsets[i + 1]]
+        result, row = mixed[offsets[i] : offsets[i + 1]], np.empty(s.size)
         low, high = s.min(), s.max()
         for k in range(s.size):
             top, total = inner * max(s[k] * low, s[k] * high), 0.0
             for m in range(s.size):
                 row[m] = np.exp(inner * s[k] * s[m] - top)
                 total += row[m]
-            weight = residual / (1.0 + residual) * weights[offsets[i] + k] / total
             for m in range(s.size):
-                result[offsets[i] + m] += weight * row[m]
-    return result
+                if transposed:
+                    result[m] += row[m] / total * value[k]
+                else:
+                    result[k] += row[m] / total * value[m]
 
 
 def get_pooling(pooling: str | Pooling) -> Pooling:

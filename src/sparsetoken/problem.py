@@ -51,45 +51,26 @@ class DrawnSamples(NamedTuple):
     """What is drawn for each sample before its tokens."""
 
     kind: Indices
-    """Index of its kind."""
-    positive: Bools
-    """Its true class: whether it carries the signal."""
-    label: Indices
-    """Its recorded label, 0 or 1."""
-    direction: Indices
-    """Index of its signal's direction; −1 of a sample without signal."""
-
-
-class SampleSetting(NamedTuple):
-    """The checked arguments of a sample."""
-
-    dim: int
-    rng: np.random.Generator
-    directions: Floats
-    dtype: Any
+    positive: Bools  # the true class: whether it carries the signal
+    label: Indices  # as recorded, 0 or 1
+    direction: Indices  # of its signal; −1 of a sample without signal
 
 
 class Group(NamedTuple):
     """The samples of one kind, true class and recorded label."""
 
     kind: "SparseTokenProblem"
-    positive: bool
-    """The true class: whether the samples carry the signal."""
-    label: float
-    """The recorded label, ±1."""
-    probability: float
-    """Probability that a sample is in the group."""
+    positive: bool  # the true class: whether the samples carry the signal
+    label: float  # as recorded, ±1
+    probability: float  # that a sample is in the group
 
 
 class LengthGroup(NamedTuple):
     """The samples of one length, which can be seen; of which kind they are cannot."""
 
-    kinds: tuple["SparseTokenProblem", ...]
-    """Those that differ in more than their positive rate."""
-    positive: Floats
-    """Probability of a sample that is of each kind and carries the signal."""
-    negative: float
-    """Probability of a sample of this length that does not carry it."""
+    kinds: tuple["SparseTokenProblem", ...]  # that differ in more than their positive rate
+    positive: Floats  # probability of a sample that is of each kind and carries the signal
+    negative: float  # probability of a sample of this length that does not carry it
     label_errors: tuple[float, float]
 
     @property
@@ -101,10 +82,7 @@ class LengthGroup(NamedTuple):
 
     @property
     def priors(self) -> Floats:
-        """Chances to be a positive of each kind, if recorded so or so, and if not recorded: (3, K).
-
-        What is known of a sample before its tokens are seen.
-        """
+        """Chances to be a positive of each kind, if recorded so or so, and if not recorded."""
         missed, _ = self.label_errors
         carrying = np.multiply.outer([1.0 - missed, missed, 1.0], self.positive)
         chances: Floats = carrying / np.maximum(self.masses, 1e-300)[:, np.newaxis]
@@ -288,23 +266,19 @@ class Problem:
         truth : Truth
             Only with ``return_truth=True``; ``positions`` is a list where lengths differ.
         """
-        setting = prepare_sample(self, n_samples, dim, random_state, direction, dtype)
-        drawn = self.draw(n_samples, setting.rng)
-        if len(self.kinds) == 1:
-            positions, X = self.kinds[0].sample_tokens(drawn.direction, setting)
-        else:
-            positions, X = [None] * n_samples, [None] * n_samples
-            for index, kind in enumerate(self.kinds):
-                rows = np.flatnonzero(drawn.kind == index)
-                marks, tokens = kind.sample_tokens(drawn.direction[rows], setting)
-                for row, mark, sequence in zip(rows, marks, tokens, strict=True):
-                    positions[row], X[row] = mark, sequence
-            if len({kind.n_tokens for kind in self.kinds}) == 1:
-                positions, X = np.stack(positions), np.stack(X)
-        if return_truth:
-            told = positions, drawn.positive, drawn.kind, drawn.direction
-            return X, drawn.label, Truth(setting.directions, *told)
-        return X, drawn.label
+        rng, directions = prepare_sample(self, n_samples, dim, random_state, direction)
+        dtype = check_float_type("dtype", dtype)
+        drawn = self.draw(n_samples, rng)
+        rows = [np.flatnonzero(drawn.kind == index) for index in range(len(self.kinds))]
+        by_kind = [
+            kind.sample_tokens(drawn.direction[of_kind], directions, dtype, rng)
+            for kind, of_kind in zip(self.kinds, rows, strict=True)
+        ]
+        positions, X = (_in_order(rows, arrays) for arrays in zip(*by_kind, strict=True))
+        if not return_truth:
+            return X, drawn.label
+        told = positions, drawn.positive, drawn.kind, drawn.direction
+        return X, drawn.label, Truth(directions, *told)
 
     def sample_train_test(
         self,
@@ -319,10 +293,8 @@ class Problem:
 
         Parameters
         ----------
-        n_train, n_test : int
-            Number of sequences of each.
-        dim : int
-            Features per token.
+        n_train, n_test, dim : int
+            Number of sequences of each, and of features per token.
         random_state : int, Generator or None, default=None
             Source of randomness.
         **options : Any
@@ -345,6 +317,15 @@ class Problem:
         check_count("n_test", n_test)
         X, y = self.sample(n_train + n_test, dim, random_state=random_state, **options)
         return X[:n_train], X[n_train:], y[:n_train], y[n_train:]
+
+
+def _in_order(rows: list[Indices], arrays: tuple[Array, ...]) -> Any:
+    """Return the samples of all kinds in the order drawn: an array, or a list if lengths differ."""
+    if len(arrays) == 1:
+        return arrays[0]
+    samples = [sample for array in arrays for sample in array]
+    ordered = [samples[index] for index in np.argsort(np.concatenate(rows))]
+    return np.stack(ordered) if len({array.shape[1:] for array in arrays}) == 1 else ordered
 
 
 @dataclass(frozen=True, repr=False)
@@ -443,15 +424,14 @@ class SparseTokenProblem(Problem):
         """Return the problem with another positive rate."""
         return replace(self, positive_rate=positive_rate)
 
-    def sample_tokens(self, direction: Indices, setting: SampleSetting) -> tuple[Bools, Array]:
+    def sample_tokens(
+        self, direction: Indices, directions: Floats, dtype: Any, rng: np.random.Generator
+    ) -> tuple[Bools, Array]:
         """Draw the positions of the signal and the tokens of samples with these directions."""
-        n_samples = direction.size
-        positions = self.draw_positions(n_samples, setting.rng) & (direction >= 0)[:, np.newaxis]
-        shape = (n_samples, self.n_tokens, setting.dim)
-        X = setting.rng.standard_normal(shape, dtype=setting.dtype)
-        shifts = (self.signal * setting.directions).astype(X.dtype)
+        positions = self.draw_positions(direction.size, rng) & (direction >= 0)[:, np.newaxis]
+        X = rng.standard_normal((*positions.shape, directions.shape[1]), dtype=dtype)
         rows, tokens = np.nonzero(positions)
-        X[rows, tokens] += shifts[direction[rows]]
+        X[rows, tokens] += (self.signal * directions).astype(dtype)[direction[rows]]
         return positions, X
 
     def draw_positions(self, n_samples: int, rng: np.random.Generator) -> Bools:
@@ -476,17 +456,15 @@ def check_problem(problem: Any) -> Problem:
 
 
 def prepare_sample(
-    problem: Problem, n_samples: Any, dim: Any, random_state: Any, direction: Any, dtype: Any
-) -> SampleSetting:
-    """Check the arguments of a sample, and draw the directions unless they are given."""
+    problem: Problem, n_samples: Any, dim: Any, random_state: Any, direction: Any
+) -> tuple[np.random.Generator, Floats]:
+    """Check the arguments of a sample; return its generator and the directions, given or drawn."""
     check_count("n_samples", n_samples)
     dim = check_count("dim", dim, minimum=problem.n_kinds)
     rng = check_random_state(random_state)
     if direction is None:
-        directions = random_directions(problem.n_kinds, dim, rng)
-    else:
-        directions = check_directions(direction, problem.n_kinds, dim)
-    return SampleSetting(dim, rng, directions, check_float_type("dtype", dtype))
+        return rng, random_directions(problem.n_kinds, dim, rng)
+    return rng, check_directions(direction, problem.n_kinds, dim)
 
 
 def check_directions(direction: Any, n_kinds: int, dim: int) -> Floats:

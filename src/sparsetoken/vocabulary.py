@@ -1,9 +1,8 @@
 """Every quantity once: its name, symbol, words, range and default.
 
-Problem, planner, experiments, figures, command line and explorer read this module, so a symbol, a
-label, a limit or a default is changed here and nowhere else. A model, a loss or a pooling is
-described by its own class (``models/``, ``losses.py``, ``pooling.py``). Nothing heavy is imported:
-the command line's help needs these words before any number is computed.
+A symbol, a label, a limit or a default is changed here and nowhere else. A model, a loss or a
+pooling is described by its own class. Nothing heavy is imported: the command line's help needs
+these words before any number is computed.
 """
 
 import difflib
@@ -35,10 +34,8 @@ class Quantity:
 
     Parameters
     ----------
-    name, label : str
-        Its name in Python, on the command line (with dashes) and in tables; and in a sentence.
-    symbol, help : str
-        Its symbol in the theory, or "", and what it is, in one line.
+    name, label, symbol, help : str
+        Its name in Python and commands, in a sentence, in the theory, and what it is.
     low, high : float
         The values it may take; ``above`` excludes ``low``, ``infinite`` includes infinity.
     default : object

@@ -13,7 +13,7 @@ from planner.examples import (
     MIXED,
     POOLED,
 )
-from sparsetoken.models.fluctuations import cosine_quantiles
+from sparsetoken.models.two_step import cosine_quantiles
 from sparsetoken.planner.expected import Study, bias_noise
 from sparsetoken.sampling import sample_query
 from sparsetoken.theory.two_steps import possible_rates

@@ -104,32 +104,6 @@ def test_accuracy_is_that_of_wilson():
     assert np.mean(covered) == pytest.approx(0.95, abs=4 * math.sqrt(0.05 * 0.95 / TRIALS) + 0.01)
 
 
-def test_two_classifiers_on_the_same_samples():
-    """Right answers that are correlated, drawn; and scores that are, for the AUC."""
-    rng = np.random.default_rng(0)
-    p, q, rho = 0.8, 0.85, 0.4
-    size = st.plan.test_size("accuracy", value=p, other=q, correlation=rho, width=0.1)
-    both = p * q + rho * math.sqrt(p * (1 - p) * q * (1 - q))
-    drawn = rng.multinomial(
-        size.n_samples, [both, p - both, q - both, 1 - p - q + both], size=TRIALS
-    )
-    assert agrees((drawn[:, 1] - drawn[:, 2]) / size.n_samples, size.width)
-    alone = st.plan.test_size("accuracy", value=p, width=0.1)
-    apart = st.plan.test_size("accuracy", value=p, other=q, correlation=0.0, width=0.1)
-    assert alone.n_samples < apart.n_samples
-    assert size.n_samples < apart.n_samples
-    n = 150
-    shared = rng.standard_normal((TRIALS, 2 * n))
-    scores = [0.8 * shared + 0.6 * rng.standard_normal((TRIALS, 2 * n)) for _ in range(2)]
-    areas = [auc(s[:, :n] + d, s[:, n:]) for s, d in zip(scores, (1.2, 1.5), strict=True)]
-    correlation = np.corrcoef(areas)[0, 1]
-    values = [area.mean() for area in areas]
-    options = {"value": values[1], "other": values[0], "correlation": correlation}
-    planned = st.plan.test_size("auc", **options, width=2 * 1.96 * np.std(areas[1] - areas[0]))
-    assert planned.n_samples == pytest.approx(2 * n, rel=0.15)
-    assert "the difference between AUC" in planned.answer
-
-
 def test_one_sample_less_is_not_enough():
     size = st.plan.test_size("auc", value=0.8, width=0.1, positive_rate=0.3)
     assert size.width <= 0.1 < replace(size, n_positive=size.n_positive - 1).width
@@ -161,27 +135,15 @@ def test_summary_json_picture_and_report():
         ({"width": 1e-9}, "width must be larger"),
         ({"positive_rate": 0.0}, "positive_rate must be"),
         ({"level": 2}, "level must be"),
-        ({"correlation": 2}, "correlation must be"),
-        ({"other": 0.0}, "other must be"),
         ({"width": None}, "one of width and null must be given, got neither"),
         ({"null": 0.7}, "one of width and null must be given, got both"),
         ({"width": None, "null": 0.8}, "null must differ from value"),
         ({"width": None, "null": 0.7, "power": 1}, "power must be"),
-        ({"width": None, "null": 0.7, "other": 0.7}, "other must be left out with null"),
     ],
 )
 def test_bad_arguments_are_named(change, message):
     with pytest.raises(ValueError, match=message):
         st.plan.test_size(**{"metric": "auc", "value": 0.8, "width": 0.1, **change})
-
-
-@pytest.mark.parametrize("metric", ["accuracy", "auc", "recall"])
-def test_classifiers_that_always_agree_have_no_difference_to_measure(metric):
-    """The variance of the difference vanishes: two samples would do, says a normal interval."""
-    with pytest.raises(ValueError, match=r"correlation must be .* 0.99"):
-        st.plan.test_size(metric, value=0.8, other=0.8, correlation=1, width=0.1)
-    size = st.plan.test_size(metric, value=0.8, other=0.8, correlation=0.99, width=0.1)
-    assert min(size.n_positive, size.n_negative) >= 10
 
 
 @pytest.mark.parametrize(("value", "null"), [(0.85, 0.75), (0.7, 0.5)])

@@ -177,11 +177,6 @@ def plan_test_size(
         float | None, option("Instead of --width: the value that a test must tell --value from.")
     ] = None,
     power: Annotated[float, option("Probability that this test succeeds.")] = 0.9,
-    other: Annotated[
-        float | None,
-        option("Value of a second classifier; the interval is that of the difference."),
-    ] = None,
-    correlation: Annotated[float, option("Between the two classifiers' estimates.")] = 0.5,
     level: Annotated[float, option("Of confidence.")] = 0.95,
     **values: Any,
 ) -> None:
@@ -193,7 +188,7 @@ def plan_test_size(
     """  # noqa: D301 (the backslash keeps the lines of the examples)
     shown, asked = _split(values, _SHOWN)
     asked |= {"metric": metric, "value": value, "width": width, "null": null, "power": power}
-    asked |= {"other": other, "correlation": correlation, "level": level}
+    asked["level"] = level
 
     def make(_: Callable[..., None]) -> Any:
         from sparsetoken.planner.testing import plan_test_size

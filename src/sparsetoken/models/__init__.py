@@ -8,13 +8,36 @@ from collections.abc import Mapping
 from typing import Any
 
 from sparsetoken._validation import check_choice
-from sparsetoken.models.base import KNOWN, LOOKS, POOLINGS, Look, Model, OneClassError, Range
+from sparsetoken.models.base import KNOWN, Look, Model, OneClassError, Range
 from sparsetoken.vocabulary import COLORS, MARKERS
 
 __all__ = ["DEFAULT", "Look", "Model", "OneClassError", "Range", "get", "look", "names"]
 
 DEFAULT = "sparse-token"
 """What a plan is about unless it is told otherwise."""
+LOOKS = {
+    name: Look(label, help, COLORS[color], marker)
+    for name, label, color, marker, help in (
+        ("sparse-token", "SparseTokenClassifier", 5, "*", "the default classifier for real data"),
+        ("two-step", "two-step attention", 0, "o",
+         "attention whose query is learned by two gradient steps: the published protocol"),
+        ("pooled", "pooled", 1, "s", "a linear readout of the mean token"),
+        ("vectorized", "vectorized", 2, "^", "a linear readout of all tokens in a row"),
+        ("attention", "attention", 5, "P",
+         "softmax attention with a query given by cosine and sharpness"),
+        ("joint", "joint training", 2, "D",
+         "attention whose parameters are all trained together, to the minimum"),
+        ("training", "gradient descent", 3, "v",
+         "attention whose parameters all move in every step"),
+        ("optimal", "best possible", 6, "P", "the best that any learner can do with these samples"),
+        ("bayes", "Bayes", 6, "X", "the best classifier that knows the signal"),
+        ("hardmax", "hardmax", 3, "D", "all the weight on the token with the largest score"),
+        ("elementwise", "elementwise", 4, "v", "attention whose tokens do not compete for weight"),
+    )
+}  # fmt: skip
+"""How models look, in the order in which they are listed and drawn; the last two are poolings."""
+POOLINGS = ("hardmax", "elementwise")
+"""Models with another pooling than softmax: they are called by its name and have no file."""
 
 
 def names() -> list[str]:

@@ -1,4 +1,4 @@
-"""What a model is, and how ours look. Nothing here imports numerics."""
+"""What a model is. Nothing here imports numerics."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sparsetoken._validation import check_count, check_real, shown
 from sparsetoken.vocabulary import (
-    COLORS,
     MEASURED,
     PARAMETERS,
     check_known,
@@ -37,31 +36,6 @@ class Look(NamedTuple):
     help: str
     color: str
     marker: str
-
-
-LOOKS = {
-    name: Look(label, help, COLORS[color], marker)
-    for name, label, color, marker, help in (
-        ("sparse-token", "SparseTokenClassifier", 5, "*", "the default classifier for real data"),
-        ("two-step", "two-step attention", 0, "o",
-         "attention whose query is learned by two gradient steps: the published protocol"),
-        ("pooled", "pooled", 1, "s", "a linear readout of the mean token"),
-        ("vectorized", "vectorized", 2, "^", "a linear readout of all tokens in a row"),
-        ("attention", "attention", 5, "P",
-         "softmax attention with a query given by cosine and sharpness"),
-        ("joint", "joint training", 2, "D",
-         "attention whose parameters are all trained together, to the minimum"),
-        ("training", "gradient descent", 3, "v",
-         "attention whose parameters all move in every step"),
-        ("optimal", "best possible", 6, "P", "the best that any learner can do with these samples"),
-        ("bayes", "Bayes", 6, "X", "the best classifier that knows the signal"),
-        ("hardmax", "hardmax", 3, "D", "all the weight on the token with the largest score"),
-        ("elementwise", "elementwise", 4, "v", "attention whose tokens do not compete for weight"),
-    )
-}  # fmt: skip
-"""How models look, in the order in which they are listed and drawn; the last two are poolings."""
-POOLINGS = ("hardmax", "elementwise")
-"""Models with another pooling than softmax: they are called by its name and have no file."""
 
 
 class Draw(NamedTuple):
@@ -181,9 +155,12 @@ class Model:
             asked for: an :class:`~sparsetoken.estimate.Estimate`. ``recall(fpr)`` and
             ``required_signal(error)`` are methods.
         """
+        from sparsetoken.problem import check_problem
+
         if not isinstance(sizes, Iterable) or isinstance(sizes, str):
             raise ValueError(f"sizes must be a list of samples per dimension, got {shown(sizes)}")
-        complete = self._complete(problem, settings, frozenset())
+        complete = self.complete(settings)
+        self.check(check_problem(problem), complete, frozenset())
         return self.predict(problem, [_check_size(size) for size in sizes], complete)
 
     def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
@@ -215,7 +192,10 @@ class Model:
             With the names of ``simulated`` as attributes, which are floats, and the same methods.
             Training samples of one class raise OneClassError.
         """
-        complete = self._complete(problem, settings, self.simulated)
+        from sparsetoken.problem import check_problem
+
+        complete = self.complete(settings)
+        self.check(check_problem(problem), complete, self.simulated)
         dim, size = check_count("dim", dim), _check_size(size, infinite=False)
         return self.train(Draw(problem, size, dim, complete, rng))
 
@@ -260,15 +240,6 @@ class Model:
         ``values`` has all that was given to a cell of a sweep, also what this model does not take.
         """
 
-    def _complete(
-        self, problem: Any, settings: Mapping[str, Any], quantities: frozenset[str]
-    ) -> Settings:
-        from sparsetoken.problem import check_problem
-
-        complete = self.complete(settings)
-        self.check(check_problem(problem), complete, quantities)
-        return complete
-
     def complete(self, settings: Mapping[str, Any]) -> Settings:
         """Return the settings with the defaults of the others, or raise ValueError.
 
@@ -276,9 +247,12 @@ class Model:
         """
         for name in settings:
             check_known(f"setting of model {self.name!r}", name, self.settings)
-        entries = [PARAMETERS[name] for name in self.settings]
-        plain = [one for one in entries if one.default is not None and one.group != "numerics"]
-        return {one.name: one.default for one in plain} | check_parameters(settings)
+        defaults = {
+            name: PARAMETERS[name].default
+            for name in self.settings
+            if PARAMETERS[name].default is not None and PARAMETERS[name].group != "numerics"
+        }
+        return defaults | check_parameters(settings)
 
 
 def measured(*groups: str) -> frozenset[str]:
@@ -307,13 +281,3 @@ def one_size(size: Size) -> float:
     if size is None or isinstance(size, tuple):
         raise ValueError(f"alpha must be one number of samples per dimension, got {size}")
     return float(size)
-
-
-def shares(size: Size, settings: Settings) -> tuple[float | None, float | None]:
-    """Return the samples per dimension of query and readout; without a ``split``, of the latter."""
-    if "split" not in settings:
-        return None, None if size is None else one_size(size)
-    if size is None or isinstance(size, tuple):
-        return size or (None, None)
-    split = settings["split"]
-    return split * size, None if split == 1.0 else (1.0 - split) * size

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from sparsetoken._types import Bools, Floats
-from sparsetoken.models.base import Draw, Model, Settings, Size, StudySize, measured
+from sparsetoken.models.base import Draw, Model, Settings, Size, StudySize, measured, one_size
+from sparsetoken.models.bayes import OracleTheory
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import sample_posterior_mean
 
@@ -43,8 +44,6 @@ class BestLearner(Model):
 
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the optimum, or what is reached from the given start; and the thresholds."""
-        from sparsetoken.models.predictions import OptimalTheory
-
         return [OptimalTheory(problem, size, settings) for size in sizes]
 
     def train(self, draw: Draw) -> Any:
@@ -60,6 +59,41 @@ class BestLearner(Model):
         n_samples = _TOKENS // max(draw.problem.lengths)
         n_samples = min(max(n_samples, _LEAST_SAMPLES), _MOST_SAMPLES)
         return FreshSamples(lambda: learned.judge(n_samples, draw.rng), 0.5, learned.cosine)
+
+
+class OptimalTheory(OracleTheory):
+    """The best learner, or what is reached from a given start; its thresholds.
+
+    All that :class:`~sparsetoken.theory.Optimal` has can be asked for.
+    """
+
+    def __init__(self, problem: Problem, size: Size, settings: Settings) -> None:
+        super().__init__(problem, "bayes", settings)
+        self.size = size
+
+    @cached_property
+    def learned(self) -> Any:
+        """The optimum, or what is reached from the given start."""
+        from sparsetoken.theory import optimal
+
+        unlabelled = self.settings["unlabelled"]
+        best = optimal(self.problem, one_size(self.size), unlabelled, **self.points)
+        starts = {"nothing": best.from_nothing, "informed": best.informed}
+        return starts.get(self.settings.get("start", ""), best)
+
+    @cached_property
+    def thresholds(self) -> Any:
+        """Samples per dimension from which the direction can be known, and found."""
+        from sparsetoken.theory import learning_thresholds
+
+        return learning_thresholds(self.problem, **self.points)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name.endswith("_threshold"):
+            return getattr(self.thresholds, name.removesuffix("_threshold"))
+        return getattr(self.learned, name)
 
 
 class FreshSamples:

@@ -8,10 +8,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsetoken._types import Array
+from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.losses import Hinge, get_loss
 from sparsetoken.models.base import (
     QUERY,
+    TWO_STEPS,
     Draw,
     Model,
     OneClassError,
@@ -19,7 +21,9 @@ from sparsetoken.models.base import (
     Settings,
     Size,
     measured,
+    one_size,
 )
+from sparsetoken.models.bayes import OracleTheory
 from sparsetoken.performance import Performance
 from sparsetoken.problem import Problem
 
@@ -79,8 +83,6 @@ class ReadoutModel(Model):
 
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return the readouts, which are solved for together, each from the last."""
-        from sparsetoken.models.predictions import ReadoutTheory
-
         curve = list[Any]()
         for size in sizes:
             curve.append(ReadoutTheory(problem, self.architecture, size, settings, curve))
@@ -101,6 +103,86 @@ class ReadoutModel(Model):
     def judge(self, draw: Draw, training: TrainingSet) -> Performance:
         """Return the performance of the trained readout on fresh samples."""
         raise NotImplementedError
+
+
+class ReadoutTheory(OracleTheory):
+    """A trained readout, and the query that two gradient steps teach where it is not given.
+
+    All that :class:`~sparsetoken.theory.Risk` has can be asked for: ``test_error``, ``recall(fpr)``
+    and so on. Of a learned query, ``cosine``, ``bias`` and the other numbers of
+    :class:`~sparsetoken.theory.Alignment` are those after the two steps; the trained readout's are
+    in ``risk``.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        architecture: str,
+        size: Size,
+        settings: Settings,
+        curve: list[Any],
+    ) -> None:
+        super().__init__(problem, architecture, settings)
+        self.curve, self.learns_query = curve, "split" in settings
+        if not self.learns_query:
+            self.alpha0, self.alpha = None, None if size is None else one_size(size)
+        elif size is None or isinstance(size, tuple):
+            self.alpha0, self.alpha = size or (None, None)
+        else:
+            split = settings["split"]
+            self.alpha0, self.alpha = split * size, None if split == 1.0 else (1.0 - split) * size
+
+    @cached_property
+    def query(self) -> Any:
+        """What the two steps teach."""
+        from sparsetoken.theory import alignment
+
+        if self.alpha0 is None:
+            raise ValueError("a value for alpha0 (or alpha) is needed: samples of the query")
+        steps = {name: self.settings[name] for name in TWO_STEPS}
+        return alignment(self.problem, alpha=self.alpha0, **steps)
+
+    @property
+    def query_arguments(self) -> dict[str, Any]:
+        """Cosine and sharpness of the query, and the points, as arguments of the theory."""
+        names = ("cosine", "sharpness")
+        if self.learns_query:
+            return {name: getattr(self.query, name) for name in names} | self.points
+        return {n: self.settings[n] for n in names if n in self.settings} | self.points
+
+    @cached_property
+    def risk(self) -> Any:
+        """The solved readout. Those of the curve with many samples come first: half the work."""
+        from sparsetoken.theory.features import get_model
+        from sparsetoken.theory.readout.risk import solve_along
+
+        if any(one.alpha is None for one in self.curve):
+            raise ValueError("a value for alpha1 (or alpha) is needed: samples of the readout")
+        ordered = sorted(self.curve, key=lambda one: -one.alpha)
+        places = [
+            (get_model(one.architecture, **one.query_arguments), one.alpha) for one in ordered
+        ]
+        reg, loss = self.settings["reg"], self.settings["loss"]
+        for one, risk in zip(ordered, solve_along(self.problem, places, reg, loss), strict=True):
+            one.__dict__["risk"] = risk
+        return self.__dict__["risk"]
+
+    @cached_property
+    def capacity(self) -> Estimate:
+        """Samples per dimension that can be separated perfectly."""
+        from sparsetoken.theory import capacity
+
+        return capacity(self.problem, self.architecture, **self.query_arguments)
+
+    @property
+    def separable(self) -> Estimate:
+        """Whether these samples can be separated perfectly."""
+        return Estimate((self.alpha or 0.0) < self.capacity, 0.0, self.capacity.converged)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.query if self.learns_query and name in QUERY else self.risk, name)
 
 
 class ReadoutTrial:

@@ -3,6 +3,9 @@
 Any pooling that is not given a query learns it in the same way.
 """
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sparsetoken.losses import get_loss
@@ -11,6 +14,8 @@ from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Range, StudySize
 from sparsetoken.models.readout import RIDGES
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import sample_query
+
+_LR_READOUT = 0.1  # small steps are never worse: lr_query sets the size of the query
 
 
 class TwoStepAttention(Attention):
@@ -38,23 +43,81 @@ class TwoStepAttention(Attention):
 
     def tuned(self, study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:
         """Return the learning rates that give this sharpness and align the query best."""
-        from sparsetoken.models import fluctuations
-
-        rates = fluctuations.best_rates(study, choice)
-        unit = fluctuations.learned_query(study, choice, rates).sharpness
+        rates = _best_rates(study, choice)
+        unit = _learned_query(study, choice, rates).sharpness
         # A single token leaves nothing to attend to: the query stays zero at any rate.
         lr_query = choice["sharpness"] / unit if unit > 0 else 0.0
         kept = {name: choice[name] for name in ("split", "reg", "loss")}
         return kept | {"beta": 1.0, **rates, "lr_query": lr_query}
 
     def outcomes(self, study: StudySize, choice: dict[str, Any], n_points: int) -> list[Any]:
-        """Return the readouts for a query that is luckier and one that is less lucky."""
-        from sparsetoken.models import fluctuations
+        """Return the readouts for a query that is luckier and one that is less lucky.
 
-        return list[Any](fluctuations.outcomes(study, choice, n_points))
+        In the limit of many dimensions the cosine of the query is certain. In a finite sample it
+        fluctuates, and the mean error is larger because the error is convex in it. To leading order
+        the mean is the average of two values: one standard deviation below, and one above.
+        """
+        from sparsetoken.theory.features import get_model
+        from sparsetoken.theory.readout.risk import solve_along
+        from sparsetoken.theory.two_steps import possible_rates
+
+        problem, split, rates = study.problem, choice["split"], _best_rates(study, choice)
+        learned = _learned_query(study, choice, rates)
+        cosines: Sequence[float] = [learned.cosine]
+        if not math.isinf(study.n_samples):
+            moved = [
+                _learned_query(replace(study, problem=problem.with_rate(rate)), choice, rates)
+                for rate in possible_rates(problem.positive_rate, split * study.n_samples)
+            ]
+            cosines = cosine_quantiles(learned, moved, study.dim)
+        alpha, sharpness = (1.0 - split) * study.alpha, choice["sharpness"]
+        places = [(get_model("attention", c, sharpness, n_points), alpha) for c in cosines]
+        return list[Any](solve_along(problem, places, choice["reg"], choice["loss"]))
 
     def draw_query(self, draw: Draw) -> Any:
         """Draw the query that the two steps learn."""
         steps = {name: draw.settings[name] for name in TWO_STEPS}
         steps["loss"] = get_loss(steps["loss"])
         return sample_query(draw.problem, draw.parts[0], draw.dim, random_state=draw.rng, **steps)
+
+
+def _best_rates(study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:
+    """Return the rates of the first step: the bias's aligns the query best with the signal."""
+    from sparsetoken.theory import best_bias_rate
+
+    split = choice["split"]
+    sizes = {"alpha": split * study.alpha, "n_samples": split * study.n_samples}
+    rate = best_bias_rate(study.problem, loss=choice["loss"], lr_readout=_LR_READOUT, **sizes)
+    return {"lr_readout": _LR_READOUT, "lr_bias": rate}
+
+
+def _learned_query(study: StudySize, choice: dict[str, Any], rates: dict[str, Any]) -> Any:
+    """Return what a query step of unit rate learns."""
+    from sparsetoken.theory import alignment
+
+    alpha = choice["split"] * study.alpha
+    return alignment(study.problem, alpha=alpha, loss=choice["loss"], lr_query=1.0, **rates)
+
+
+def cosine_quantiles(learned: Any, at_rates: Sequence[Any], dim: float) -> tuple[float, float]:
+    """Return the query's cosine a standard deviation below and above what is learned.
+
+    ``at_rates`` has what is learned at either of the possible rates. By chance, a fraction 1/√dim
+    of the noise in readout and query also lies along the signal. The overlap of the query is
+    proportional to that of the readout it was learned from, so the relative deviations of both add
+    up; the length of the rest hardly varies.
+    """
+    cosine, low, high = learned.cosine, *(moved.cosine for moved in at_rates)
+    center, by_rate, by_overlap = 0.5 * (low + high), 0.5 * (high - low), 0.0
+    overlap = learned.readout_overlap
+    if cosine > 0.0 and overlap > 0.0:
+        readout = (learned.readout_norm**2 - overlap**2) / overlap**2
+        query = (1.0 - cosine**2) / cosine**2
+        deviation = math.sqrt(max(readout + query, 0.0) / dim)
+        sine = math.sqrt(1.0 - cosine**2)
+        moved = [cosine * (1.0 - deviation), cosine * (1.0 + deviation)]
+        less, more = (overlap / math.hypot(overlap, sine) for overlap in moved)
+        by_overlap = 0.5 * (more - less)
+        center += 0.5 * (less + more) - cosine
+    deviation = math.hypot(by_rate, by_overlap)
+    return max(center - deviation, -1.0), min(center + deviation, 1.0)

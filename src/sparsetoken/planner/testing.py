@@ -7,7 +7,7 @@ from statistics import NormalDist
 from typing import Any
 
 from sparsetoken._validation import check_choice, check_real
-from sparsetoken.planner.words import PlanResult, Table, Words
+from sparsetoken.planner.words import PlanResult, Words
 from sparsetoken.vocabulary import PARAMETERS
 
 _METRICS = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
@@ -18,10 +18,8 @@ _SOURCES = {
 }
 _FEWEST_ALARMS = 5.0  # of negatives: fewer do not place the threshold of a recall
 _FEWEST_OF_A_CLASS = 10  # where an interval is a normal one
-_MOST_ALIKE = 0.99  # correlation of two classifiers: beyond, there is no difference to measure
 _MOST = 10**12
 _INSIDE = (1e-6, 1.0 - 1e-6)
-_DEFAULT_FPR: float = PARAMETERS["fpr"].default
 _NORMAL = NormalDist()  # without numerics: the command line answers at once
 
 
@@ -34,12 +32,8 @@ class TestSetPlan(PlanResult):
     metric: str
     value: float
     """The performance expected."""
-    other: float | None
-    """That of a second classifier on the same samples, if two are compared."""
     null: float | None
     """The performance that the expected one is to be told from, if a test is planned."""
-    correlation: float
-    """Between the estimates of two classifiers."""
     target: float
     """The width of the interval, or the power of the test, that was asked for."""
     level: float
@@ -61,24 +55,18 @@ class TestSetPlan(PlanResult):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The interval if the test gives what is expected; of the difference of two if compared."""
+        """The interval if the test gives what is expected."""
         value, n, z, variance = self.value, self.n_samples, self._z, self._variance(self.value)
-        if self.other is None and self.metric in ("error", "accuracy"):  # Wilson (1927)
-            scale = 1.0 + z**2 / n
-            middle = (value + 0.5 * z**2 / n) / scale
-            half = z * math.sqrt(variance + (0.5 * z / n) ** 2) / scale
-            return middle - half, middle + half
-        if self.other is not None:
-            second, value = self._variance(self.other), value - self.other
-            variance += second - 2.0 * self.correlation * math.sqrt(variance * second)
-        return value - z * math.sqrt(variance), value + z * math.sqrt(variance)
+        if self.metric in ("auc", "recall"):
+            return value - z * math.sqrt(variance), value + z * math.sqrt(variance)
+        scale = 1.0 + z**2 / n  # Wilson (1927)
+        middle = (value + 0.5 * z**2 / n) / scale
+        half = z * math.sqrt(variance + (0.5 * z / n) ** 2) / scale
+        return middle - half, middle + half
 
     @property
     def power(self) -> float | None:
-        """Probability that the test tells the expected value from ``null``; None without one.
-
-        It is two-sided, its variance that of ``null``.
-        """
+        """Probability that the test tells the expected value from ``null``; None without one."""
         if self.null is None:
             return None
         of_null, of_value = (math.sqrt(self._variance(v)) for v in (self.null, self.value))
@@ -127,12 +115,8 @@ class TestSetPlan(PlanResult):
                 f"With {samples} a test at the {_per_cent(1.0 - self.level)} level tells {name} of "
                 f"{self.value:g}{at} from {self.null:g} with {_per_cent(self.target)} power."
             )
-        subject = f"{name} of {self.value:g}{at}"
-        if self.other is not None:
-            names = name.partition(" ")[2]
-            subject = f"the difference between {names} {self.value:g} and {self.other:g}{at}"
         interval = f"a {_per_cent(self.level)} interval {self.target:g} wide"
-        return f"With {samples} {subject} has {interval}."
+        return f"With {samples} {name} of {self.value:g}{at} has {interval}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
@@ -146,22 +130,18 @@ class TestSetPlan(PlanResult):
         }
 
     def _words(self) -> Words:
-        remark = "If the test gives this value, the interval is {:.3f} to {:.3f}."
-        assumptions = ["The test samples are independent and were not trained on."]
-        basis = _SOURCES.get(self.metric, "The interval is Wilson's.")
-        if self.other is not None:
-            assumptions.append(
-                "Both classifiers are tested on the same samples; their estimates have a "
-                f"correlation of {self.correlation:g}."
-            )
-            normal = "The interval of the difference is the normal one."
-            basis = _SOURCES.get(self.metric, normal)
+        low, high = self.interval
         (name, rows), title = self.around(), f"Width of the {_per_cent(self.level)} interval"
+        basis = [_SOURCES.get(self.metric, "The interval is Wilson's.")]
         if self.null is not None:
             title = "Power of the test"
-            basis += " The test is two-sided and normal, with the variance of its null value."
-        table: Table = [("samples", name), *((str(n), f"{value:.3f}") for n, value in rows)]
-        return Words([remark.format(*self.interval)], assumptions, [basis], {title: table})
+            basis.append("The test is two-sided and normal, with the variance of its null value.")
+        return Words(
+            [f"If the test gives this value, the interval is {low:.3f} to {high:.3f}."],
+            ["The test samples are independent and were not trained on."],
+            basis,
+            {title: [("samples", name), *((str(n), f"{value:.3f}") for n, value in rows)]},
+        )
 
 
 def _per_cent(fraction: float) -> str:
@@ -175,10 +155,8 @@ def plan_test_size(
     width: float | None = None,
     null: float | None = None,
     power: float = 0.9,
-    fpr: float = _DEFAULT_FPR,
+    fpr: float = PARAMETERS["fpr"].default,
     positive_rate: float = 0.5,
-    other: float | None = None,
-    correlation: float = 0.5,
     level: float = 0.95,
 ) -> TestSetPlan:
     """Plan the number of test samples, for an interval of a given width or for a test.
@@ -198,11 +176,6 @@ def plan_test_size(
         The false-positive rate of the recall. Its threshold is taken from the same negatives.
     positive_rate : float, default=0.5
         Fraction of positives among the test samples.
-    other : float, optional
-        The value expected of a second classifier on the same samples. The interval is then that of
-        the difference.
-    correlation : float, default=0.5
-        Between the estimates of the two classifiers, at most 0.99: 0.5 is moderate.
     level : float, default=0.95
         Of confidence. A test has the level one minus this.
 
@@ -226,8 +199,6 @@ def plan_test_size(
     if (width is None) == (null is None):
         given = "neither" if width is None else "both"
         raise ValueError(f"one of width and null must be given, got {given}")
-    if null is not None and other is not None:
-        raise ValueError("other must be left out with null: a test is of one classifier")
     value = check_real("value", value, *_INSIDE)
     target = check_real("power", power, *_INSIDE)
     if width is not None:
@@ -235,17 +206,15 @@ def plan_test_size(
     if null is not None and check_real("null", null, *_INSIDE) == value:
         raise ValueError(f"null must differ from value, got {null:g} for both")
     rate = check_real("positive_rate", positive_rate, *_INSIDE)
-    other = None if other is None else check_real("other", other, *_INSIDE)
-    correlation = check_real("correlation", correlation, low=-1.0, high=_MOST_ALIKE)
     level, fpr = check_real("level", level, *_INSIDE), check_real("fpr", fpr, *_INSIDE)
 
     def at(n: int) -> TestSetPlan:
         positive = min(max(round(rate * n), 1), n - 1)
-        fixed = (metric, value, other, null, correlation, target, level, rate, fpr)
+        fixed = (metric, value, null, target, level, rate, fpr)
         return TestSetPlan(*fixed, positive, n - positive)
 
     least = 2
-    if other is not None or null is not None or metric == "auc":
+    if null is not None or metric == "auc":
         least = math.ceil(_FEWEST_OF_A_CLASS / min(rate, 1.0 - rate))
     if metric == "recall":
         least = max(least, math.ceil(_FEWEST_ALARMS / (fpr * (1.0 - rate))))

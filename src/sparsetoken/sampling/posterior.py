@@ -216,8 +216,7 @@ def sample_posterior_mean(
     check_choice("start", start, ("nothing", "informed"))
     max_iter = check_count("max_iter", max_iter)
     n_unlabelled = check_count("n_unlabelled", n_unlabelled, minimum=0)
-    setting = prepare_sample(problem, n_samples, dim, random_state, direction, np.float64)
-    dim, rng, directions = setting.dim, setting.rng, setting.directions
+    rng, directions = prepare_sample(problem, n_samples, dim, random_state, direction)
     blocks = _draw_blocks(problem, n_samples, rng, True)
     if n_unlabelled:
         blocks += _draw_blocks(problem, n_unlabelled, rng, False)

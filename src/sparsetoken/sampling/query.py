@@ -136,8 +136,7 @@ def sample_query(
     rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
     for name, rate in rates.items():
         check_real(name, rate, low=0.0)
-    setting = prepare_sample(problem, n_samples, dim, random_state, direction, np.float64)
-    rng, directions = setting.rng, setting.directions
+    rng, directions = prepare_sample(problem, n_samples, dim, random_state, direction)
     samples = _Samples(problem, n_samples, directions, rng)
     residual = np.asarray(loss.derivative(np.zeros(n_samples), samples.sign))
     readout, pooled_score = _readout_step(samples, residual, lr_readout, rng)

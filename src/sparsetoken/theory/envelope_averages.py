@@ -18,7 +18,7 @@ from scipy.special import ndtr
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Floats
-from sparsetoken.losses import Logistic, Loss, gaussian_rule
+from sparsetoken.losses import Loss, gaussian_rule, logistic_prox
 from sparsetoken.theory.interpolation import interpolate
 
 _ROOT_2PI = 2.5066282746310002
@@ -193,9 +193,6 @@ def _any_loss(loss: Loss, label: Floats, mean: Floats, deviation: Floats, scale:
         step /= 4.0
 
 
-_prox = Logistic.prox
-
-
 @njit(error_model="numpy")
 def _envelope_kernel(margin, deviation, scale, nodes, weights, sums):  # type: ignore[no-untyped-def]
     """Fill ``sums`` with the moments of the logistic loss's envelope, in the margin.
@@ -206,7 +203,7 @@ def _envelope_kernel(margin, deviation, scale, nodes, weights, sums):  # type: i
     for i in range(margin.size):
         s, sd = scale[i], deviation[i]
         u = margin[i] + sd * nodes[0]
-        p = _prox(u, 1.0, s)
+        p = logistic_prox(u, 1.0, s)
         slope = 1.0 / (1.0 + np.exp(min(p, 700.0)))
         du = sd * (nodes[1] - nodes[0])
         for j in range(nodes.size):
@@ -225,7 +222,7 @@ def _envelope_kernel(margin, deviation, scale, nodes, weights, sums):  # type: i
                     if abs(move) < 1e-3 * min(1.0, 0.01 + abs(p - u)):
                         break
                     if iteration == 11:  # the walk lost its way: solve from scratch
-                        p = _prox(u, 1.0, s)
+                        p = logistic_prox(u, 1.0, s)
                 slope = (p - u) / s if s > 1e-2 else 1.0 / (1.0 + np.exp(min(p, 700.0)))
                 slope = min(max(slope, 0.0), 1.0)
             w = slope * (1.0 - slope)
