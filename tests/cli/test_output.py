@@ -86,7 +86,7 @@ def test_no_command_overwrites_what_it_reads(run, refused, bags):
         ),
         (("report", "model.npz", "page.html", "--out", "page.html"), "--out"),
         (("sweep", "run", bags, "--store", "symbolic.csv"), "--store"),
-        (("sweep", "export", "--store", bags, "--out", "hard.csv"), "--out"),
+        (("sweep", "export", "s.toml", "--store", bags, "--out", "hard.csv"), "--out"),
         (("sweep", "export", bags.with_suffix(".toml"), "--out", bags), "--out"),
         (("plan", "pilot", "p.png", "--error", 0.1, "--plot", "p.png"), "--plot"),
         (("plan", "curve", "p.png", "--error", 0.1, "--plot", "p.png"), "--plot"),

@@ -46,7 +46,7 @@ def test_run_status_export(run, sweep, tmp_path):
     }
     code, out, _ = run("sweep", "status", sweep, "--json")
     assert json.loads(out) == {"pending": 0, "done": 8, "failed": 0, "failures": []}
-    assert json.loads(run("sweep", "status", "--store", store, "--json")[1])["done"] == 8
+    assert json.loads(run("sweep", "status", sweep, "--store", store, "--json")[1])["done"] == 8
     assert "done" in run("sweep", "status", sweep)[1]
 
     code, out, err = run("sweep", "export", sweep)
@@ -65,16 +65,16 @@ def test_run_status_export(run, sweep, tmp_path):
     table = tmp_path / "table.csv"
     assert run("sweep", "export", sweep, "--store", store, "--out", table)[0] == 0
     assert table.read_text() == out
-    assert len(json.loads(run("sweep", "export", "--store", store, "--json")[1])) == 12
+    assert len(json.loads(run("sweep", "export", sweep, "--store", store, "--json")[1])) == 12
 
 
 def test_parquet(run, sweep, tmp_path):
     pytest.importorskip("pyarrow", reason="Parquet is written where pyarrow is installed")
     from pyarrow import parquet
 
-    store, table = tmp_path / "sweep.db", tmp_path / "table.parquet"
+    table = tmp_path / "table.parquet"
     run("sweep", "run", sweep, "--workers", 1)
-    assert run("sweep", "export", "--store", store, "--out", table)[0] == 0
+    assert run("sweep", "export", sweep, "--out", table)[0] == 0
     assert parquet.read_table(table).num_rows == 12
 
 
@@ -132,8 +132,8 @@ def test_control_c_keeps_what_is_finished(run, sweep, tmp_path):
 def test_bad_files(refused, run, sweep, tmp_path):
     missing = tmp_path / "missing.toml"
     refused(("sweep", "run", missing), 1, "missing.toml", "o such file")
-    refused(("sweep", "status", "--store", tmp_path / "none.db"), 1, "No such file")
-    refused(("sweep", "export", "--store", tmp_path / "none.db"), 1, "No such file")
+    refused(("sweep", "status", sweep, "--store", tmp_path / "none.db"), 1, "No such file")
+    refused(("sweep", "export", sweep, "--store", tmp_path / "none.db"), 1, "No such file")
     assert not (tmp_path / "none.db").exists()
     sweep.write_text(TEXT.replace("alpha = ", "alhpa = "))
     refused(("sweep", "run", sweep), 2, "sweep.toml", "'alhpa'", "did you mean 'alpha'")
@@ -143,8 +143,8 @@ def test_bad_files(refused, run, sweep, tmp_path):
     with sqlite3.connect(foreign) as connection:
         connection.execute("CREATE TABLE things (a)")
     connection.close()
-    refused(("sweep", "export", "--store", foreign), 1, "is not a store")
     sweep.write_text(TEXT)
+    refused(("sweep", "export", sweep, "--store", foreign), 1, "is not a store")
     code, out, err = run("sweep", "run", sweep, "--store", foreign)
     assert (code, out) == (1, "")
     assert "is not a store" in err
@@ -179,11 +179,8 @@ def test_damage_is_told_the_rest_exported_and_the_lost_computed(refused, run, sw
     assert "count as not computed" in err
     again = run("sweep", "export", sweep, "--json")[1]
     assert json.loads(again) == json.loads(whole)
-    refused(("sweep", "status"), 2, "name the sweep")
-    refused(
-        ("sweep", "export", "--store", store, "--out", tmp_path / "no" / "t.csv"), 1, "no folder"
-    )
-    refused(("sweep", "export", "--store", store, "--out", tmp_path / "t.xls"), 2, ".csv, .parquet")
+    refused(("sweep", "export", sweep, "--out", tmp_path / "no" / "t.csv"), 1, "no folder")
+    refused(("sweep", "export", sweep, "--out", tmp_path / "t.xls"), 2, ".csv, .parquet")
 
 
 @pytest.mark.system
@@ -227,9 +224,7 @@ def test_a_sweep_over_a_population(run, tmp_path):
     path.write_text(POPULATION)
     code, _, err = run("sweep", "run", path, "--workers", 1)
     assert code == 0, err
-    rows = list(
-        csv.DictReader(io.StringIO(run("sweep", "export", "--store", path.with_suffix(".db"))[1]))
-    )
+    rows = list(csv.DictReader(io.StringIO(run("sweep", "export", path)[1])))
     (tables,) = {row["kinds"] for row in rows}
     assert [kind["n_tokens"] for kind in json.loads(tables)] == [4, 9]
     assert len(rows) == 16

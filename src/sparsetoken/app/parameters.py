@@ -118,6 +118,11 @@ def select(values: Values, *groups: str) -> Values:
     return {name: values[name] for name in group(*groups) if name in values}
 
 
+def training_settings(values: Values) -> Values:
+    """Return the rates of the two steps, and the loss."""
+    return select(values, "two steps") | {"loss": values["loss"]}
+
+
 def make_problem(values: Values) -> SparseTokenProblem:
     """Return the problem of a visitor."""
     return SparseTokenProblem(**select(values, "problem"))

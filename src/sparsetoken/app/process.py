@@ -43,16 +43,13 @@ def _answer(
     link: socket.socket, requests: Any, function: Callable[..., None], arguments: Any, long: bool
 ) -> None:
     """Send the lines of an answer and an empty one at the end."""
-    first = True
+    if long and hasattr(os, "nice"):
+        os.nice(10)  # pictures go first
 
     def send(line: Line) -> None:
-        nonlocal first
         if select.select([link], [], [], 0)[0]:
             raise Stopped
         link.sendall(json.dumps(line).encode() + b"\n")
-        if long and first and hasattr(os, "nice"):
-            os.nice(10)  # the first line is for somebody who waits, the others may take their time
-        first = False
 
     try:
         function(*arguments, send)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from sparsetoken.app.figures import Figure
-from sparsetoken.app.parameters import CONTROLS, GROUPS, Values, check, select
+from sparsetoken.app.parameters import CONTROLS, GROUPS, Values, check, select, training_settings
 from sparsetoken.vocabulary import Quantity, check_known
 
 
@@ -65,10 +65,9 @@ def script(values: Values, code: str, **more: Any) -> str:
     the loss.
     """
     problem = keywords(select(values, "problem"))
-    training = select(values, "two steps") | {"loss": values["loss"]}
     head = "import numpy as np\nimport sparsetoken as st\n\n"
     head += f"problem = st.SparseTokenProblem({problem})\n"
-    return head + code.format(**values, training=training, **more)
+    return head + code.format(**values, training=training_settings(values), **more)
 
 
 def keywords(arguments: Values) -> str:

@@ -73,7 +73,7 @@ class Workers:
     ) -> AsyncIterator[bytes]:
         """Yield the lines of an answer as they come; whoever stops listening stops the work.
 
-        A ``long`` one gives way to others after its first line, and ends with its process.
+        A ``long`` one gives way to others, and ends with its process.
         """
         async with self._turns:
             worker = self._idle.pop() if self._idle else await self._start()

@@ -10,7 +10,7 @@ import sparsetoken
 from sparsetoken._validation import MissingPackageError, import_extra
 from sparsetoken.cli import demo, figure, fit, plan, predict, report, sweep, theory
 from sparsetoken.cli.options import option
-from sparsetoken.cli.output import CommandError, message
+from sparsetoken.cli.output import message
 
 app = typer.Typer(
     help="Find the few tokens that matter in a sequence.",
@@ -95,8 +95,6 @@ def _run(arguments: list[str] | None) -> int:
         elif isinstance(error, OSError):
             text = f"{error.filename}: " * bool(error.filename) + (error.strerror or text)
         _say(text or "there is not enough memory for this")
-        if isinstance(error, CommandError):
-            return error.code
         wrong_argument = isinstance(error, (_UsageError, ValueError))
         return 2 if wrong_argument and not isinstance(error, MissingPackageError) else 1
 

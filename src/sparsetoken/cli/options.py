@@ -10,7 +10,7 @@ import typer
 
 from sparsetoken import models
 from sparsetoken._validation import read_toml
-from sparsetoken.cli.output import CommandError, waiting
+from sparsetoken.cli.output import message, waiting
 from sparsetoken.vocabulary import PARAMETERS, Quantity, check_known
 
 if TYPE_CHECKING:
@@ -156,4 +156,5 @@ def open_executor(workers: int | None, scheduler: str | None = None) -> Iterator
         with dask_executor(scheduler) if scheduler is not None else executor as opened:
             yield opened
     except KeyboardInterrupt:
-        raise CommandError("stopped; what is finished is kept", 130) from None
+        message("sparsetoken: stopped; what is finished is kept")
+        raise

@@ -14,14 +14,6 @@ import typer
 from sparsetoken._validation import import_extra
 
 
-class CommandError(RuntimeError):
-    """Something failed that is not a wrong argument: one line on stderr, and an exit code."""
-
-    def __init__(self, text: str, code: int = 1) -> None:
-        super().__init__(text)
-        self.code = code
-
-
 def message(text: str) -> None:
     """Say something to the person at the terminal."""
     typer.echo(text, err=True)
@@ -36,15 +28,15 @@ def check_output(
     if path.suffix == ".parquet":
         import_extra("pyarrow", f"{path}: Parquet")
     if not path.parent.is_dir():
-        raise CommandError(f"{path}: there is no folder {path.parent}")
+        raise RuntimeError(f"{path}: there is no folder {path.parent}")
     check_not_read(path, option, reads)
     if path.exists() and (path.is_dir() or not os.access(path, os.W_OK)):
-        raise CommandError(f"{path}: it may not be written to")
+        raise RuntimeError(f"{path}: it may not be written to")
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass  # permissions do not tell all: the disk may be read-only
     except OSError as error:
-        raise CommandError(f"{path}: it may not be written to: {error.strerror}") from None
+        raise RuntimeError(f"{path}: it may not be written to: {error.strerror}") from None
 
 
 def check_not_read(path: Path, option: str, reads: Iterable[Path | None]) -> None:

@@ -48,9 +48,8 @@ def predict(
             "model: it has seen their labels, so its scores here are too good"
         )
     with waiting("predicting"):
-        predicted, scores = (
-            ask(dataset.sequences) for ask in (classifier.predict, classifier.decision_function)
-        )
+        X = dataset.sequences
+        predicted, scores = classifier.predict(X), classifier.decision_function(X)
         table = _predictions(classifier, dataset, predicted, scores, top)
         measures = _measures(classifier, dataset, predicted, scores)
     if tokens is not None:
@@ -67,8 +66,8 @@ def predict(
     else:
         _print(table, measures, classifier.classes_)
         return
-    for name, value in measures:
-        message(f"{name} {value}")
+    for measure in measures:
+        message(f"{measure.name} {measure}")
 
 
 def _predictions(classifier: Any, dataset: Any, predicted: Any, scores: Any, top: int) -> Columns:
@@ -96,7 +95,7 @@ def _predictions(classifier: Any, dataset: Any, predicted: Any, scores: Any, top
     return table
 
 
-def _measures(classifier: Any, dataset: Any, predicted: Any, scores: Any) -> list[tuple[str, str]]:
+def _measures(classifier: Any, dataset: Any, predicted: Any, scores: Any) -> list[Any]:
     """Return how good the model is on the sequences whose label it knows."""
     from sparsetoken.inspection.measures import judge
 
@@ -108,26 +107,27 @@ def _measures(classifier: Any, dataset: Any, predicted: Any, scores: Any) -> lis
         message(f"the labels of {dataset.path} are none of the model's: {', '.join(names)}")
         return []
     rows, labels = list(index), classifier.classes_[list(index.values())]
-    judged = judge(labels, predicted[rows], scores[rows], classifier.classes_)
-    return [(measure.name, str(measure)) for measure in judged]
+    return judge(labels, predicted[rows], scores[rows], classifier.classes_)
 
 
-def _print(table: Columns, measures: list[tuple[str, str]], classes: Any) -> None:
+def _print(table: Columns, measures: list[Any], classes: Any) -> None:
     """Print predictions and measures for people."""
     shown = {n: map(as_text, v) for n, v in table.items() if not n.startswith("probability_")}
     score = f"score for {str(classes[1])!r}; " if len(classes) == 2 else ""
     title = f"probability of the prediction; {score}top tokens, counted from 0, with their weights"
     print_table(list(shown), list(zip(*shown.values(), strict=True)), title)
     if measures:
-        print_table(("on labelled sequences", "95 % interval"), measures)
+        rows = [(measure.name, str(measure)) for measure in measures]
+        print_table(("on labelled sequences", "95 % interval"), rows)
 
 
 def _token_columns(classifier: Any, dataset: Any) -> Columns:
     """Return a table with one row per token, in the order of sequences and positions."""
     lengths, names = dataset.sequences.lengths.tolist(), [str(c) for c in classifier.classes_]
-    of_each = list(zip(dataset.ids, lengths, strict=True))
     table: Columns = {
-        "sequence": [name for name, length in of_each for _ in range(length)],
+        "sequence": [
+            n for n, length in zip(dataset.ids, lengths, strict=True) for _ in range(length)
+        ],
         "position": [position for length in lengths for position in range(length)],
         "row": dataset.rows.tolist(),
     }

@@ -10,7 +10,6 @@ import typer
 
 from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import (
-    CommandError,
     check_not_read,
     check_output,
     message,
@@ -25,26 +24,19 @@ app = typer.Typer(
 )
 
 SweepFile = Annotated[Path, typer.Argument(help="The sweep, a TOML file.")]
-AnySweepFile = Annotated[
-    Path | None, typer.Argument(help="The sweep, a TOML file; without one, all of --store.")
-]
 StorePath = Annotated[
     Path | None, option("The file of results; by default beside the sweep, ending in .db.")
 ]
 
 
 @contextmanager
-def _opened(file: Path | None, store: Path | None, read_only: bool = True) -> Iterator[Any]:
-    """Provide the store, and the sweep; None without one."""
+def _opened(file: Path, store: Path | None, read_only: bool = True) -> Iterator[Any]:
+    """Provide the store and the sweep."""
     from sparsetoken.experiments import Store, load_sweep
 
-    if file is None and store is None:
-        raise ValueError("name the sweep, a TOML file, or its results with --store")
-    sweep = None
-    if file is not None:
-        sys.path.insert(0, str(file.parent.resolve()))  # losses and poolings may lie beside it
-        sweep = load_sweep(file)
-    with Store(store or Path(str(file)).with_suffix(".db"), read_only=read_only) as opened:
+    sys.path.insert(0, str(file.parent.resolve()))  # losses and poolings may lie beside it
+    sweep = load_sweep(file)
+    with Store(store or file.with_suffix(".db"), read_only=read_only) as opened:
         if opened.damaged:
             message(f"{opened.damaged} damaged lines of {opened.path} count as not computed")
         yield opened, sweep
@@ -92,16 +84,16 @@ def run_sweep(
         f"{report.already_done} already done: {path}"
     )
     if report.failed:
-        raise CommandError(
+        raise RuntimeError(
             f"{report.failed} cells have failed, see 'sparsetoken sweep status {file}'"
         )
 
 
 @app.command()
-def status(file: AnySweepFile = None, store: StorePath = None, as_json: AsJson = False) -> None:
+def status(file: SweepFile, store: StorePath = None, as_json: AsJson = False) -> None:
     """Say how many cells are done, pending and failed, and why they failed."""
     with _opened(file, store) as (opened, sweep):
-        cells = sweep.cells() if sweep else None
+        cells = sweep.cells()
         counts, failures = opened.counts(cells), opened.failures(cells)
     listed = [{"values": f.cell.values, "error": f.error} for f in failures]
     rows = [(name, str(count)) for name, count in counts.items()]
@@ -113,7 +105,7 @@ def status(file: AnySweepFile = None, store: StorePath = None, as_json: AsJson =
 
 @app.command()
 def export(
-    file: AnySweepFile = None,
+    file: SweepFile,
     store: StorePath = None,
     out: Annotated[
         Path | None, option("A file ending in .csv or .parquet; by default CSV on stdout.")
@@ -125,12 +117,10 @@ def export(
     from sparsetoken.experiments.table import as_columns, write_csv
 
     if out is not None:
-        results = store if file is None else store or file.with_suffix(".db")
-        check_output(out, (".csv", ".parquet"), reads=(file, results))
+        reads = file, store or file.with_suffix(".db")
+        check_output(out, (".csv", ".parquet"), reads=reads)
     with _opened(file, store) as (opened, sweep):
-        cells = sweep.cells() if sweep else None
-        rows = opened.rows(cells)
-        missing = len(opened.failures(cells) if cells is None else opened.missing(cells))
+        rows, missing = opened.rows(sweep.cells()), len(opened.missing(sweep.cells()))
     if out is not None:
         write_table(rows, out)
         message(f"{len(rows)} rows: {out}")

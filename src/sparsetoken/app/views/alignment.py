@@ -5,16 +5,14 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.app import figures as fig
-from sparsetoken.app.parameters import Values, make_problem, select, slider
+from sparsetoken.app.parameters import Values, make_problem, slider, training_settings
 from sparsetoken.app.view import Line, Send, View, per_cent, plural, samples, script
 from sparsetoken.experiments.token_weights import draw_token_weights
 from sparsetoken.theory import alignment, best_bias_rate
 from sparsetoken.vocabulary import MEASURED, SPEAKS, group
 
 _LINE = 49  # alphas
-_SIZE = (33, 17)  # of the map
-_STRIDES = (8, 1)  # how line and map fill in
-_BIAS_RATES = (0.0, 4.0)
+_STRIDES = (8, 1)  # how the line fills in
 _MOST_SAMPLES = 200_000  # for the drawn query
 _FACTS = ("cosine", "sharpness", "query_norm", "readout_norm", "readout_overlap", "bias")
 _PYTHON = """\
@@ -33,31 +31,21 @@ print(np.round(weights[:, 0], 4))
 """
 
 
-def _align(values: Values, **changes: Any) -> Any:
-    """Return the alignment at the values, some of them changed."""
-    case = values | changes
-    return alignment(make_problem(case), alpha=case["alpha0"], **_training(case))
-
-
-def _training(values: Values) -> Values:
-    return select(values, "two steps") | {"loss": values["loss"]}
+def _align(values: Values, alpha: float) -> Any:
+    return alignment(make_problem(values), alpha=alpha, **training_settings(values))
 
 
 def draw(values: Values, send: Send) -> None:
-    """Draw the cosine against samples, and over positive rate and bias step, and two sequences."""
-    now, tokens = _align(values), _tokens(values)
+    """Draw the cosine against samples, and the attention in two sequences."""
+    now, tokens = _align(values, values["alpha0"]), _tokens(values)
     grid = [float(f"{a:.6g}") for a in np.geomspace(*slider("alpha0"), _LINE)]
-    rates = np.linspace(*slider("positive_rate"), _SIZE[0]).tolist()
-    steps = np.linspace(*_BIAS_RATES, _SIZE[1]).tolist()
     facts = {MEASURED[name].axis: f"{getattr(now, name) + 0.0:.4g}" for name in _FACTS}
     for stride in _STRIDES:
-        alphas, columns, rows = grid[::stride], rates[::stride], steps[::stride]
-        cosines = [_align(values, alpha0=alpha).cosine for alpha in alphas]
-        z = [[_align(values, positive_rate=r, lr_bias=s).cosine for r in columns] for s in rows]
-        curves = _against_samples(values, alphas, cosines)
+        alphas = grid[::stride]
+        cosines = [_align(values, alpha).cosine for alpha in alphas]
         send(
             Line(
-                figures=[curves, _over_rates(values, columns, rows, z), *tokens["figures"]],
+                figures=[_against_samples(values, alphas, cosines), *tokens["figures"]],
                 sentence=f"{_sentence(values, now)} {tokens['sentence']}",
                 facts=facts | tokens["facts"],
                 table={"alpha0": alphas, "cosine": cosines} | tokens["table"],
@@ -76,34 +64,13 @@ def _against_samples(values: Values, alphas: list[float], cosines: list[float]) 
     return fig.figure(x, fig.axis("cosine with the signal, γ", (-1.05, 1.05)), [line], marks)
 
 
-def _best(values: Values) -> float:
-    """Return the bias step that suits the positive rate."""
-    rates = {name: values[name] for name in ("loss", "lr_readout")}
-    return float(best_bias_rate(make_problem(values), alpha=values["alpha0"], **rates))
-
-
-def _over_rates(values: Values, rates: list[float], steps: list[float], z: Any) -> fig.Figure:
-    best_steps = {rate: _best(values | {"positive_rate": rate}) for rate in rates}
-    shown = {rate: step for rate, step in best_steps.items() if step <= _BIAS_RATES[1]}
-    at = [values["positive_rate"]], [min(values["lr_bias"], _BIAS_RATES[1])]
-    ticks = {"−1": -1.0, "0": 0.0, "1": 1.0}
-    traces = [
-        fig.heatmap(rates, steps, z, "cosine", ticks, hovertemplate="%{z:.3f}<extra></extra>"),
-        fig.edge(rates, steps, z, 0.0),
-        fig.curve("best bias step", shown, shown.values(), color=fig.ON_MAP, dash="dot"),
-        fig.markers("now", *at, "x", color=fig.ON_MAP),
-    ]
-    axes = fig.quantity_axis("positive_rate"), fig.quantity_axis("lr_bias", ends=_BIAS_RATES)
-    return fig.figure(*axes, traces)
-
-
 def _tokens(values: Values) -> Line:
     """Return the weights that a drawn query gives the tokens of two drawn sequences."""
     n_tokens, n_signal, dim = values["n_tokens"], values["n_signal"], values["dim"]
     n_samples = min(max(2, round(values["alpha0"] * dim)), _MOST_SAMPLES)
     random = {"n_sequences": 1, "random_state": values["random_state"]}
     weights, carries_signal = draw_token_weights(
-        make_problem(values), n_samples, dim, **random, **_training(values)
+        make_problem(values), n_samples, dim, **random, **training_settings(values)
     )
     (positive,), (negative,) = weights
     signal = carries_signal[0, 0]
@@ -153,7 +120,9 @@ def _sentence(values: Values, now: Any) -> str:
         f"the signal, to a cosine of {now.cosine:.3f}"
     )
     if now.anti_aligned:
-        best, most = _best(values), slider("lr_bias")[1]
+        rates = {name: values[name] for name in ("loss", "lr_readout")}
+        best = float(best_bias_rate(make_problem(values), alpha=values["alpha0"], **rates))
+        most = slider("lr_bias")[1]
         step = f"of {best:.3g} would be best" if best <= most else "above those shown would help"
         return f"{result}: it attends to the wrong tokens; a bias step {step}."
     if now.misalignment < 0.1 * values["alpha0"]:
