@@ -18,7 +18,7 @@ from sparsetoken.estimators.inputs import check_data, check_sample_weight, is_ra
 from sparsetoken.estimators.stack import Reference, Stack
 from sparsetoken.estimators.streams import ScoreStream
 from sparsetoken.sequences.data import Data, MemoryData
-from sparsetoken.sequences.fingerprints import fingerprints_of
+from sparsetoken.sequences.fingerprints import fingerprints
 from sparsetoken.sequences.grouping import align_labels
 
 
@@ -221,7 +221,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = check_data(self, X, reset=True)
         index = self._check_labels(plain_labels(align_labels(X, y)), len(data))
         sample_weight = align_labels(X, sample_weight, "sample_weight")
-        self.fingerprints_ = fingerprints_of(data)
+        self.fingerprints_ = data.per_sample(fingerprints)
         return data, index, check_sample_weight(sample_weight, index)
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:

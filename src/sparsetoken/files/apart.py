@@ -1,20 +1,26 @@
-"""Read what can crash a library in a process of its own: a script, which imports nothing of ours.
-
-With a file's name alone it reads all attributes and texts of an HDF5 file: where they are damaged
-the library may crash, or never end. Whatever else is wrong is no matter here. With two more
-arguments it writes the matrices of numbers in a MATLAB file to an ``.npz`` archive, unless they
-have more bytes than the last one.
-"""
+"""Read what can crash a library in a process of its own: a script that imports nothing of ours."""
 
 import contextlib
+import subprocess
 import sys
 from typing import Any
 
 _NUMBERS = ("double", "single", "logical", "sparse", "int8", "int16", "int32", "int64")
 
 
+def run_apart(*arguments: object, seconds: float | None = None) -> None:
+    """Run this script; whatever ends it is a ValueError here."""
+    command = [sys.executable, "-P", __file__, *map(str, arguments)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"it cannot be read within {seconds:g} seconds") from None
+    if done.returncode:
+        raise ValueError((done.stderr.splitlines() or ["its library crashes"])[-1])
+
+
 def visit_hdf5(path: str) -> None:
-    """Read what is stored in the heap of a file."""
+    """Read all attributes and texts: where these are damaged HDF5 may crash, or never end."""
     import h5py
 
     def read(_: str, item: Any) -> None:
@@ -31,7 +37,7 @@ def visit_hdf5(path: str) -> None:
 
 
 def convert_mat(path: str, out: str, most: str) -> None:
-    """Write the matrices of numbers in a file."""
+    """Write the matrices of numbers to an ``.npz`` archive, unless they have more bytes."""
     import numpy as np
     from scipy.io import loadmat, whosmat
 

@@ -17,6 +17,7 @@ import numpy as np
 from sparsetoken._types import Array
 from sparsetoken._validation import import_extra
 from sparsetoken.files import guards
+from sparsetoken.files.apart import run_apart
 from sparsetoken.files.guards import Arrays, Delayed, UnreadableError
 
 _MOST, _DEEPEST = 10**6, 20  # values, and levels: of a list that holds itself there is no end
@@ -136,7 +137,7 @@ def open_mat(path: Path) -> Arrays:
         if b"MATLAB 7.3" in file.read(128):  # HDF5 behind a head, with all axes in reverse
             return {name: _from_matlab(array) for name, array in open_hdf5(path).items()}
     with tempfile.TemporaryDirectory() as folder:
-        guards.run_apart(path, f"{folder}/arrays.npz", str(guards.believable(path)))
+        run_apart(path, f"{folder}/arrays.npz", guards.believable(path))
         with np.load(f"{folder}/arrays.npz") as archive:
             return dict(archive)
 
@@ -173,7 +174,7 @@ def open_h5ad(path: Path) -> Arrays:
     guards.check_size(
         path, sum(item.size for name, item in sizes.items() if "obs/" in name), 1, None
     )
-    guards.run_apart(path, seconds=_PATIENCE)
+    run_apart(path, seconds=_PATIENCE)
     file = next(iter(sizes.values())).file
     arrays: dict[str, Any] = {}
     for name in ["X", *(f"obsm/{key}" for key in file.get("obsm", ()))]:

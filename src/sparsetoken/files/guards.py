@@ -2,8 +2,6 @@
 
 import math
 import os
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files import apart
 
 DENSEST = 200  # bytes in memory for one in a file: numbers hardly compress, and text hardly grows
 SMALL = 2**28  # bytes that anybody has
@@ -103,17 +100,6 @@ def check_zip(path: Path) -> dict[str, int]:
     sizes = {entry.filename: entry.file_size for entry in entries}
     check_size(path, sum(sizes.values()), 1, None)
     return sizes
-
-
-def run_apart(*arguments: object, seconds: float | None = None) -> None:
-    """Run ``apart`` as a script in a process of its own, since a damaged file may crash it."""
-    command = [sys.executable, "-P", str(apart.__file__), *map(str, arguments)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise ValueError(f"it cannot be read within {seconds:g} seconds") from None
-    if done.returncode:
-        raise ValueError((done.stderr.splitlines() or ["its library crashes"])[-1])
 
 
 def shorten(names: Sequence[Any], most: int = 6, join: str = ", ") -> str:

@@ -19,7 +19,7 @@ _NAMES = ["id", *_THINGS, *(f"{thing}_id" for thing in _THINGS)]  # usual for co
 Places = list[int | None]  # the sequence that each row of a table names
 
 
-def with_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
+def look_up_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
     """Look the label and the group of each sequence up in a table that holds no tokens."""
     names = [name for name, kind in table.kinds.items() if kind in ("any", "text", "number")]
     frame = table.read(names, [])

@@ -12,7 +12,7 @@ from sparsetoken.files.arrays import read_archive, read_folder
 from sparsetoken.files.dataset import Dataset, checked
 from sparsetoken.files.frames import TABLES, is_table, open_table
 from sparsetoken.files.guards import check_size, prefix_errors
-from sparsetoken.files.labels import with_labels
+from sparsetoken.files.labels import look_up_labels
 from sparsetoken.files.roles import NamedArrays, Roles
 from sparsetoken.files.tables import read_table
 from sparsetoken.sequences.folder import is_stored
@@ -103,7 +103,7 @@ def read_dataset(
     dataset = _read(path, inside, max_numbers)
     table = open_table(labels, "labels")
     with prefix_errors(labels):
-        return with_labels(dataset, table, roles)
+        return look_up_labels(dataset, table, roles)
 
 
 def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = False) -> Dataset:

@@ -20,7 +20,7 @@ from sparsetoken.inspection.data_faults import (
     token_spread,
 )
 from sparsetoken.sequences.data import Data
-from sparsetoken.sequences.fingerprints import fingerprints_of
+from sparsetoken.sequences.fingerprints import fingerprints
 from sparsetoken.sequences.passes import attention_features, pooled_features
 
 _CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
@@ -160,7 +160,7 @@ def _held_out_scores(model: SequenceClassifier, data: Data) -> tuple[Floats, Boo
     trained, reference = model.fingerprints_, model.reference_
     if reference is None or len(trained) != len(reference.scores):
         return scores, seen
-    held_out, marks, order = reference.scores, fingerprints_of(data), np.argsort(trained)
+    held_out, marks, order = reference.scores, data.per_sample(fingerprints), np.argsort(trained)
     place = order[np.minimum(np.searchsorted(trained, marks, sorter=order), len(trained) - 1)]
     seen = (trained[place] == marks) & np.isfinite(held_out[place]).all(axis=1)
     scores[seen] = held_out[place[seen]]

@@ -23,11 +23,6 @@ def fingerprints(sequences: Any) -> NDArray[np.uint64]:
     return total
 
 
-def fingerprints_of(data: Any) -> NDArray[np.uint64]:
-    """Return the fingerprints of data in memory, in a folder or in chunks, by a pass."""
-    return data.per_sample(fingerprints)
-
-
 def seen_in_fit(classifier: Any, sequences: Any) -> Bools:
     """Return which sequences a classifier was fitted to, as far as it remembers."""
     return np.isin(fingerprints(sequences), getattr(classifier, "fingerprints_", []))
