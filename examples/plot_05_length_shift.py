@@ -143,7 +143,7 @@ def of_training(trial, n_tokens, n_windows=1):
     law = st.sampling.sample_feature_law(
         problem(n_tokens), 8192, **angle, random_state=trial.draw.rng
     )
-    one = st.sampling.exact_performance(law, *trial.training.readout, query.query, query.direction)
+    one = st.sampling.exact_performance(law, *trial.readout, query.query, query.directions)
     return st.theory.Performance(law, one.readout, one.loss, n_windows=n_windows)
 
 
