@@ -22,7 +22,8 @@ from sparsetoken.estimators.stack import Stack
 from sparsetoken.sequences.sequences import Sequences
 
 _N_SIGNALS = (1, 2, 3, 5, 8)
-_LEAST_EVIDENCE = 2.0  # for several kinds, over that of one
+_LEAST_EVIDENCE = -2.0  # for several kinds, over that of one: labels held out decide between them
+_CLEAR = 0.8  # chance of a number of kinds to be named rather than a smaller one
 _LIKELY = 3.0  # evidence below the best: numbers of signal tokens worth a head of several kinds
 
 Solution = tuple[Iteration, list[Columns]]
@@ -169,9 +170,11 @@ class PosteriorHeads(AttentionHeads):
 
 
 def likely_kinds(stack: Stack) -> int | None:
-    """Return the most likely number of kinds of signal, None without posterior heads."""
+    """Return the number of kinds of signal, None without posterior heads."""
     for member in stack.members:
         if isinstance(member, PosteriorHeads):
             kinds = np.unique(member.n_kinds)
-            return int(kinds[np.argmax([member.prior[member.n_kinds == k].sum() for k in kinds])])
+            return int(
+                kinds[-1] if member.prior[member.n_kinds == kinds[-1]].sum() > _CLEAR else kinds[0]
+            )
     return None
