@@ -26,8 +26,8 @@ _LEAST_EVIDENCE = -2.0  # for several kinds, over that of one: labels held out d
 _CLEAR = 0.8  # chance of a number of kinds to be named rather than a smaller one
 _LIKELY = 3.0  # evidence below the best: numbers of signal tokens worth a head of several kinds
 
-Solution = tuple[Iteration, list[Columns]]
-"""What found columns for one class, and these, for each of several numbers of signal tokens."""
+Solution = tuple[Columns, tuple[Floats, Floats]]
+"""Columns for one class, their directions and offsets; an iteration may hold a copy of tokens."""
 
 
 @dataclass(kw_only=True)
@@ -41,7 +41,7 @@ class PosteriorHeads(AttentionHeads):
     strengths: Any = None  # (K,): the signal's strength with these numbers, for the first class
     strength_errors: Any = None  # (K,): its standard error, from the fits without a fold
     evidence: Any = None  # (K,): log-likelihood of the labels with these numbers
-    solved: list[tuple[int, int, Iteration, Columns]] = field(default_factory=list)
+    solved: list[tuple[int, int, Solution]] = field(default_factory=list)
     """While fitting: head, class, and what was found on the way to the specs."""
 
     def fit(self, training: TrainingSamples) -> Floats:
@@ -59,21 +59,23 @@ class PosteriorHeads(AttentionHeads):
 
     def refine(self, training: TrainingSamples) -> None:
         """Iterate on all samples, from the directions of some of them."""
-        kind = np.concatenate([np.arange(count) for count in self.n_kinds])
-        weights, shrinkage = training.weights[:, np.newaxis], noise_shrinkage(training)
         for sign in np.unique(self.temperatures):
-            rows = np.flatnonzero(self.temperatures == sign)
-            for c, labels in enumerate(training.signs.T):
-                iteration = Iteration(training, weights, sign * labels > 0, self.contiguous)
-                vectors = sign * self.directions[0, rows, c]
-                start = training.standard.to_standard(vectors, shrinkage)
-                columns = iteration.at(start, np.zeros(len(rows), dtype=int))
-                columns.n_signal, columns.kind = self.n_signal[rows], kind[rows]
-                columns.frequency = self.frequencies[rows, c]
-                iteration.run(columns, MORE)
-                vectors, offsets = iteration.in_data(columns)
-                self.directions[0, rows, c] = sign * vectors
-                self.intercepts[0, rows, c] = sign * offsets * columns.n_signal
+            for c in range(training.signs.shape[1]):
+                self._refine_class(training, sign, c)
+
+    def _refine_class(self, training: TrainingSamples, sign: float, c: int) -> None:
+        rows, carries = np.flatnonzero(self.temperatures == sign), sign * training.signs[:, c] > 0
+        iteration = Iteration(training, training.weights[:, np.newaxis], carries, self.contiguous)
+        vectors = sign * self.directions[0, rows, c]
+        start = training.standard.to_standard(vectors, noise_shrinkage(training))
+        columns = iteration.at(start, np.zeros(len(rows), dtype=int))
+        kind = np.concatenate([np.arange(count) for count in self.n_kinds])
+        columns.n_signal, columns.kind = self.n_signal[rows], kind[rows]
+        columns.frequency = self.frequencies[rows, c]
+        iteration.run(columns, MORE)
+        vectors, offsets = iteration.in_data(columns)
+        self.directions[0, rows, c] = sign * vectors
+        self.intercepts[0, rows, c] = sign * offsets * columns.n_signal
 
     def kinds(self, sequences: Sequences, column: int) -> Indices | None:
         """Return each sequence's likeliest kind, by the most likely head."""
@@ -93,18 +95,18 @@ class PosteriorHeads(AttentionHeads):
         specs: list[HeadSpec] = []
         for sign in (1.0, -1.0) if either else (1.0,):
             for n_kinds, n_signals, solutions in self._solve(training, sign, numbers):
-                for c, (iteration, found) in enumerate(solutions):
-                    heads = enumerate(found, start=len(specs))
-                    self.solved += [(k, c, iteration, columns) for k, columns in heads]
+                for c, of_class in enumerate(solutions):
+                    heads = enumerate(of_class, start=len(specs))
+                    self.solved += [(k, c, solution) for k, solution in heads]
                 common = sign, noise_shrinkage(training), 0.0
                 specs += [HeadSpec(*common, n, n_kinds) for n in n_signals.tolist()]
         return specs
 
     def _solve(
         self, training: TrainingSamples, sign: float, numbers: Indices
-    ) -> list[tuple[int, Indices, list[Solution]]]:
+    ) -> list[tuple[int, Indices, list[list[Solution]]]]:
         """Return numbers of kinds, numbers of signal tokens with each, and what classes find."""
-        one: list[Solution] = []
+        one: list[tuple[Iteration, list[Columns]]] = []
         several: list[Columns] = []
         for labels in training.signs.T:
             carries = sign * labels > 0
@@ -127,11 +129,14 @@ class PosteriorHeads(AttentionHeads):
             evidence = evidence.sum(axis=0)
             likely = numbers[evidence > evidence.max() - _LIKELY]
             solved.append((n_kinds, likely, [(i, i.with_numbers(h, likely)) for i, h in pairs]))
-        return solved
+        return [
+            (count, n_signals, [[(c, i.in_data(c)) for c in columns] for i, columns in found])
+            for count, n_signals, found in solved
+        ]
 
     def _solve_alone(
         self, training: TrainingSamples, weights: Floats
-    ) -> list[tuple[int, int, Iteration, Columns]]:
+    ) -> list[tuple[int, int, Solution]]:
         """Find the only head, with known numbers, for each class."""
         ((sign, _, _, n_signal, n_kinds),) = self.specs
         solved = []
@@ -141,7 +146,7 @@ class PosteriorHeads(AttentionHeads):
             if n_kinds > 1:
                 heads = fit_kinds(iteration, heads, n_kinds)
             (columns,) = iteration.with_numbers(heads, np.array([n_signal]))
-            solved.append((0, c, iteration, columns))
+            solved.append((0, c, (columns, iteration.in_data(columns))))
         return solved
 
     def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, Floats]:
@@ -150,10 +155,10 @@ class PosteriorHeads(AttentionHeads):
         directions, intercepts = np.empty((*shape, training.data.dim)), np.empty(shape)
         self.frequencies = np.ones(shape[1:])
         evidence, strengths = np.empty((2, n_fits, len(self.specs), n_classes))
-        for k, c, iteration, columns in self.solved or self._solve_alone(training, weights):
+        solved = self.solved or self._solve_alone(training, weights)
+        for k, c, (columns, (vectors, offsets)) in solved:
             sign, rows = self.specs[k].temperature, self.first_directions[k]
             rows = rows + np.arange(self.n_kinds[k])
-            vectors, offsets = iteration.in_data(columns)
             directions[:, rows, c] = sign * vectors.reshape(n_fits, len(rows), -1)
             intercepts[:, rows, c] = (sign * offsets * columns.n_signal).reshape(n_fits, -1)
             self.frequencies[rows, c] = columns.frequency[: len(rows)]

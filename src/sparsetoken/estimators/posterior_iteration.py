@@ -23,8 +23,8 @@ from sparsetoken.sequences.data import Data, MemoryData
 
 _CARRIES = 0.99  # chance of a positive sample to carry the signal: labels may be wrong
 _LEAST_SHRINKAGE = 0.3  # as that of other heads
-_STARTS = 8  # tokens to start from, beside the mean
-_NUMBERS = 2**25  # in all tokens, times starts: with many samples the mean is a good start
+_STARTS, _LEAST_STARTS = 8, 3  # tokens to start from, beside the mean
+_NUMBERS = 2**25  # in all tokens, times starts, if these are more than the least
 _ROUNDS = ((5, 2), (10, 1))  # iterations, after which so many of the starts go on
 LAST = 20  # iterations of the best, at most
 MORE = 8  # iterations from the direction of another number of signal tokens
@@ -116,14 +116,13 @@ class Iteration:
         """Return a column of one signal token for each group: the best of several starts."""
         n_groups = self.weights.shape[1]
         starts, groups = [np.zeros((n_groups, self.dim))], [np.arange(n_groups)]
-        count = min(_STARTS, _NUMBERS // self.training.data.size)
-        if count > 0:
-            longest = self.longest_tokens()
-            order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
-            for number in range(n_groups):
-                usable = self.is_usable(number)[order]
-                starts.append(longest[order[usable][:count]])
-                groups.append(np.full(len(starts[-1]), number))
+        count = min(_STARTS, max(_LEAST_STARTS, _NUMBERS // self.training.data.size))
+        longest = self.longest_tokens()
+        order = np.argsort(-(longest**2).sum(axis=1), kind="stable")
+        for number in range(n_groups):
+            usable = self.is_usable(number)[order]
+            starts.append(longest[order[usable][:count]])
+            groups.append(np.full(len(starts[-1]), number))
         columns = self.started(np.concatenate(starts), np.concatenate(groups))
         for steps, count in _ROUNDS:
             self.run(columns, steps)
