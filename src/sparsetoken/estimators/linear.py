@@ -1,6 +1,6 @@
 """Classifiers with one linear readout: of the mean token, of all tokens, of what a query sees."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -204,6 +204,7 @@ class VectorizedClassifier(LinearClassifier):
         return PositionHead(np.zeros_like(self.coef_), self.coef_, self.intercept_, "position")
 
 
+@dataclass(eq=False, repr=False)
 class TwoStepAttentionClassifier(LinearClassifier):
     """Attention whose query is learned by two gradient steps, exactly as in the theory.
 
@@ -249,28 +250,16 @@ class TwoStepAttentionClassifier(LinearClassifier):
     0.958
     """
 
-    def __init__(
-        self,
-        split: float = 0.5,
-        beta: float = 1.0,
-        *,
-        lr_readout: float = 1.0,
-        lr_bias: float = 1.0,
-        lr_query: float = 20.0,
-        reg: float = 1e-2,
-        loss: Any = "logistic",
-        random_state: Any = None,
-        center: bool = False,
-    ) -> None:
-        self.split = split
-        self.beta = beta
-        self.lr_readout = lr_readout
-        self.lr_bias = lr_bias
-        self.lr_query = lr_query
-        self.reg = reg
-        self.loss = loss
-        self.random_state = random_state
-        self.center = center
+    split: float = 0.5
+    beta: float = 1.0
+    _: KW_ONLY
+    lr_readout: float = 1.0
+    lr_bias: float = 1.0
+    lr_query: float = 20.0
+    reg: float = 1e-2
+    loss: Any = "logistic"
+    random_state: Any = None
+    center: bool = False
 
     def _fit(self, data: Data, sign: Floats, weights: Floats, loss: Loss, reg: float) -> None:
         split = check_real("split", self.split, low=0.0, high=1.0, above=True)
