@@ -108,7 +108,9 @@ class EvidencePooling(HeadPooling):
         if self.contiguous:
             return self.pool(np.stack(summary), np.array([0, n_tokens]))[0]
         size = np.minimum(self.n_signal, n_tokens)
-        log_means = summary[size, np.arange(len(size))].T - np.log(binom(n_tokens, size))
+        least = size * summary[1].T - _FAR * (size - 1)
+        logs = np.maximum(summary[size, np.arange(len(size))].T, least)
+        log_means = logs - np.log(binom(n_tokens, size))
         scores = (self.temperatures * log_means).T + self._by_length(n_tokens)
         return self._join_kinds(scores[np.newaxis])[0][0]
 

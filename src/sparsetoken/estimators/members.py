@@ -4,6 +4,7 @@ A member learns one or several scores of a sequence, and says what they are when
 out. All else has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -250,22 +251,39 @@ class Standard:
         values, vectors = np.linalg.eigh(correlation)
         return values, vectors
 
-    def to_data(self, rows: Floats, shrinkage: float | None) -> tuple[Floats, Floats]:
-        """Return directions and offsets of standard ones: ⟨x, direction⟩ + offset is ⟨Mᵀz, row⟩."""
-        matrix = self.matrix(shrinkage)
-        directions = (rows * matrix if matrix.ndim == 1 else rows @ matrix.T) * self.scale
+    def to_data(self, rows: Floats, shrinkage: Any) -> tuple[Floats, Floats]:
+        """Return directions and offsets of standard ones: ⟨x, direction⟩ + offset is ⟨Mᵀz, row⟩.
+
+        Here and below ``shrinkage`` is that of all rows, or a list with one for each.
+        """
+        directions = self._map(_times, rows, shrinkage) * self.scale
         return directions, -(directions @ self.mean)
 
-    def from_data(self, sums: Floats, totals: Floats, shrinkage: float | None) -> Floats:
+    def from_data(self, sums: Floats, totals: Floats, shrinkage: Any) -> Floats:
         """Return Σ s·Mᵀz for each row of Σ s·x, given Σ s."""
-        rows = (sums - totals[:, np.newaxis] * self.mean) * self.scale
-        matrix = self.matrix(shrinkage)
-        return rows * matrix if matrix.ndim == 1 else rows @ matrix
+        return self._map(_times, (sums - totals[:, np.newaxis] * self.mean) * self.scale, shrinkage)
 
-    def to_standard(self, directions: Floats, shrinkage: float | None) -> Floats:
+    def to_standard(self, directions: Floats, shrinkage: Any) -> Floats:
         """Return the rows that :meth:`to_data` makes such directions of."""
-        scale, matrix = self.scale, self.matrix(shrinkage)
-        rows = np.divide(directions, scale, out=np.zeros_like(directions), where=scale > 0)
-        if matrix.ndim == 1:
-            return np.divide(rows, matrix, out=np.zeros_like(rows), where=matrix > 0)
-        return np.asarray(np.linalg.solve(matrix, rows.T).T, dtype=np.float64)
+        return self._map(_undo, _undo(directions, self.scale), shrinkage)
+
+    def _map(self, change: Callable[..., Floats], rows: Floats, shrinkage: Any) -> Floats:
+        if not isinstance(shrinkage, list):
+            return change(rows, self.matrix(shrinkage))
+        changed = np.empty_like(rows)
+        for one in dict.fromkeys(shrinkage):
+            alike = [other == one for other in shrinkage]
+            changed[alike] = change(rows[alike], self.matrix(one))
+        return changed
+
+
+def _times(rows: Floats, matrix: Floats) -> Floats:
+    """Return the rows times a symmetric matrix, or times a diagonal one, given as a vector."""
+    return rows * matrix if matrix.ndim == 1 else rows @ matrix
+
+
+def _undo(rows: Floats, matrix: Floats) -> Floats:
+    """Return what :func:`_times` makes such rows of; zero where a diagonal is."""
+    if matrix.ndim == 1:
+        return np.divide(rows, matrix, out=np.zeros_like(rows), where=matrix > 0)
+    return np.asarray(np.linalg.solve(matrix, rows.T).T, dtype=np.float64)
