@@ -6,10 +6,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from dense_reference import softmax
 from scipy.special import logsumexp
 
-from sparsetoken.estimators.head_pooling import EvidencePooling, HeadPooling, ReadoutPooling
+from sparsetoken.estimators.head_pooling import EvidencePooling, HeadPooling
 
 RNG = np.random.default_rng(0)
 LENGTHS = [1, 2, 5, 7]
@@ -21,7 +20,6 @@ POOLINGS = {
     "evidence": EVIDENCE,
     "windows": replace(EVIDENCE, contiguous=True),
     "sums": replace(EVIDENCE, n_signal=np.array([1, 1]), reference_length=4.0),
-    "readout": ReadoutPooling(),
 }
 KINDS = EvidencePooling(np.array([1.0, -3.0, -3.0]), np.array([1, 2, 2]), heads=np.array([0, 1]))
 
@@ -85,14 +83,6 @@ def test_kinds_of_a_head_are_joined(changes):
 def test_a_mean_is_the_mean():
     expected = [part.mean(axis=0) for part in np.split(SCORES, OFFSETS[1:-1])]
     assert HeadPooling().pool(SCORES, OFFSETS) == pytest.approx(np.array(expected))
-
-
-def test_a_readout_is_weighed_by_the_softmax_of_its_query():
-    u = SCORES[:, :, :1]
-    for part, score in zip(
-        np.split(u, OFFSETS[1:-1]), ReadoutPooling().pool(u, OFFSETS), strict=True
-    ):
-        assert score[0, 0] == pytest.approx(softmax(part[:, 0, 0]) @ part[:, 1, 0])
 
 
 def test_sums_grow_with_every_token():

@@ -15,7 +15,6 @@ from scipy.special import binom
 from sparsetoken._njit import njit
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.places import weigh_row
-from sparsetoken.pooling import Softmax
 from sparsetoken.sequences.sequences import Sequences
 
 _FAR = 700.0  # an exponent so far below the largest counts for nothing, and never for infinity
@@ -142,33 +141,6 @@ class EvidencePooling(HeadPooling):
         if self.reference_length is None:
             return 0.0
         return self.temperatures[:, np.newaxis] * np.log(n_tokens / self.reference_length)
-
-
-class ReadoutPooling(HeadPooling):
-    """The mean of readouts, weighed by the softmax of queries: u holds both, (tokens, 2, 1)."""
-
-    def pool(self, u: Floats, offsets: Indices) -> Floats:
-        """Return the weighed means."""
-        attention = Softmax().weights(u[:, 0, 0], offsets)
-        return _spread(np.add.reduceat(attention * u[:, 1, 0], offsets[:-1]))
-
-    def divide(self, u: Floats, offsets: Indices, center: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the softmax of the queries, and each token's part of the mean."""
-        attention = _spread(Softmax().weights(u[:, 0, 0], offsets))
-        return attention, attention * (u[:, 1:] - center[1:]), center[1:]
-
-    def begin(self, u: Floats) -> Any:
-        """Return the log of the sum of e^score of queries, and the mean of readouts."""
-        return u[0], u[1]
-
-    def join(self, earlier: Any, later: Any) -> Any:
-        """Return the log of the sum, and the mean by its parts."""
-        total = np.logaddexp(earlier[0], later[0])
-        return total, sum(np.exp(log - total) * mean for log, mean in (earlier, later))
-
-    def end(self, summary: Any, n_tokens: int) -> Floats:
-        """Return the weighed mean."""
-        return summary[1][np.newaxis]
 
 
 def pooled_scores(

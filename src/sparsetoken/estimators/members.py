@@ -138,8 +138,12 @@ class Member:
         return self.scores(MemoryData(Sequences(np.stack(summary), [0, n_tokens])))[0]
 
 
-class TokenHeads(Member):
-    """Heads that score every token: with a pooling, that is all that a member is asked for."""
+@dataclass(kw_only=True)
+class Heads(Member):
+    """Heads that score every token and pool the scores: of all samples, and without each fold."""
+
+    directions: Any = None  # (fits, K, C, d)
+    intercepts: Any = None  # (fits, K, C)
 
     def token_scores(self, tokens: Array) -> Floats:
         """Return the scores (tokens, K, C) of tokens."""
@@ -152,6 +156,15 @@ class TokenHeads(Member):
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, K, C) of sequences."""
         return data.per_sample(pooled_scores, self.token_scores, self.pooling())
+
+    def without_fold(self, fold: int) -> Self:
+        """Return the heads that were fitted without a fold."""
+        return self.of_fit(fold + 1)
+
+    def of_fit(self, number: int) -> Self:
+        """Return the heads of one of the fits."""
+        one = [number]
+        return replace(self, directions=self.directions[one], intercepts=self.intercepts[one])
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return attention and contribution of every token."""
@@ -173,23 +186,6 @@ class TokenHeads(Member):
     def scores_of(self, summary: Any, n_tokens: int) -> Floats:
         """Return the scores (K, C) of the ``n_tokens`` tokens of a summary."""
         return self.pooling().end(summary, n_tokens)
-
-
-@dataclass(kw_only=True)
-class Heads(TokenHeads):
-    """Heads with a direction and an intercept each, of all samples and without each fold."""
-
-    directions: Any = None  # (fits, K, C, d): of all samples, and without each fold
-    intercepts: Any = None  # (fits, K, C)
-
-    def without_fold(self, fold: int) -> Self:
-        """Return the heads that were fitted without a fold."""
-        return self.of_fit(fold + 1)
-
-    def of_fit(self, number: int) -> Self:
-        """Return the heads of one of the fits."""
-        one = [number]
-        return replace(self, directions=self.directions[one], intercepts=self.intercepts[one])
 
 
 class Standard:
