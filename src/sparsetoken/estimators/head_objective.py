@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetoken._njit import njit
 from sparsetoken._types import Floats, Indices
 from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.estimators.minimize import minimize_many
@@ -135,57 +134,17 @@ def evidence_gradients(
     ℓ is the logistic loss. Two matrix products serve all heads. These are, beside the directions,
     temperatures a and biases b, and each one's columns of the samples' signs and weights.
     """
-    tokens = sequences.tokens.astype(np.float64, copy=False)
-    attention = tokens @ (directions / heads[0])
-    largest = _subtract_largest(attention, sequences.offsets)
-    np.exp(attention, out=attention)
-    values, by_bias = np.zeros((2, len(heads[1])))
-    samples = sequences.offsets, signs, weights
-    _evidence_backward(attention, largest, samples, heads, values, by_bias)
-    return values, tokens.T @ attention, by_bias
-
-
-@njit(nogil=True)
-def _subtract_largest(scores, offsets):  # type: ignore[no-untyped-def]
-    """Subtract from every column a sequence's largest score, and return these, (n, heads)."""
-    largest = np.empty((offsets.size - 1, scores.shape[1]), scores.dtype)
-    for i in range(offsets.size - 1):
-        top = largest[i]
-        top[:] = scores[offsets[i]]
-        for t in range(offsets[i] + 1, offsets[i + 1]):
-            for k in range(top.size):
-                top[k] = max(top[k], scores[t, k])
-        for t in range(offsets[i], offsets[i + 1]):
-            for k in range(top.size):
-                scores[t, k] -= top[k]
-    return largest
-
-
-_loss, _slope = Logistic.value, Logistic.derivative
-
-
-@njit(nogil=True, fastmath={"reassoc", "contract"})
-def _evidence_backward(attention, largest, samples, heads, values, by_bias):  # type: ignore[no-untyped-def]
-    """Turn e^(attention score − its largest) into the tokens' weights in the gradient."""
-    (offsets, signs, weights), n_heads = samples, values.size
+    tokens, starts = sequences.tokens.astype(np.float64, copy=False), sequences.offsets[:-1]
     temperatures, biases, label_column, weight_column = heads
-    factor = np.empty(n_heads)
-    for i in range(offsets.size - 1):
-        length = offsets[i + 1] - offsets[i]
-        factor[:] = 0.0
-        for t in range(offsets[i], offsets[i + 1]):
-            for k in range(n_heads):
-                factor[k] += attention[t, k]
-        for k in range(n_heads):
-            weight, total = weights[i, weight_column[k]], factor[k]
-            factor[k] = 0.0
-            if weight > 0.0:
-                score = temperatures[k] * (largest[i, k] + np.log(total / length)) + biases[k]
-                sign = signs[i, label_column[k]]
-                values[k] += weight * _loss(score, sign)
-                slope = weight * _slope(score, sign)
-                by_bias[k] += slope
-                factor[k] = slope / total
-        for t in range(offsets[i], offsets[i + 1]):
-            for k in range(n_heads):
-                attention[t, k] *= factor[k]
+    attention = tokens @ (directions / temperatures)
+    largest = np.maximum.reduceat(attention, starts)
+    attention -= np.repeat(largest, sequences.lengths, axis=0)
+    np.exp(attention, out=attention)
+    sums = np.add.reduceat(attention, starts)
+    log_means = largest + np.log(sums / sequences.lengths[:, np.newaxis])
+    sign, weight = signs[:, label_column], weights[:, weight_column]
+    scores = temperatures * log_means + biases
+    slopes = weight * Logistic.derivative(scores, sign)
+    attention *= np.repeat(slopes / sums, sequences.lengths, axis=0)
+    values = (weight * Logistic.value(scores, sign)).sum(axis=0)
+    return values, tokens.T @ attention, slopes.sum(axis=0)
