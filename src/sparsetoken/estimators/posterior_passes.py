@@ -79,10 +79,16 @@ def _largest(sequences: Sequences, values: Floats) -> Indices:
     return first[np.searchsorted(first, starts)]
 
 
-def _scaled_norms(tokens: Floats, mean: Floats, scale: Floats) -> Floats:
+@njit(nogil=True, fastmath={"reassoc", "contract"})
+def _scaled_norms(tokens, mean, scale):  # type: ignore[no-untyped-def]
     """Return ‖(x − mean)·scale‖² of every token."""
-    scaled = (tokens - mean) * scale
-    return np.einsum("td,td->t", scaled, scaled)
+    norms = np.empty(tokens.shape[0])
+    for t in range(norms.size):
+        total = 0.0
+        for j in range(mean.size):
+            total += ((tokens[t, j] - mean[j]) * scale[j]) ** 2
+        norms[t] = total
+    return norms
 
 
 @njit(nogil=True, error_model="numpy")
