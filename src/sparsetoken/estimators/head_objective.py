@@ -50,13 +50,8 @@ class HeadObjective:
         rows, regs, standard = points[:, :-1], self.regs[which], self.training.standard
         shrinkages = [self.shrinkages[k] for k in which]
         directions, offsets = standard.to_data(rows, shrinkages)
-        biases = points[:, -1] + offsets
-        heads = (
-            self.temperatures[which],
-            biases,
-            self.label_column[which],
-            self.weight_column[which],
-        )
+        columns = self.label_column[which], self.weight_column[which]
+        heads = self.temperatures[which], points[:, -1] + offsets, *columns
         sums = self.data.total(evidence_gradients, self.rows, directions.T, heads)
         values, by_direction, by_bias = sums
         values = values + 0.5 * regs * (rows**2).sum(axis=1)
