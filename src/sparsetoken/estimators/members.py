@@ -23,6 +23,8 @@ from sparsetoken.sequences.passes import (
 )
 from sparsetoken.sequences.sequences import Sequences
 
+LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
+_LEAST_SHRINKAGE = 0.3  # of noise, as that of other heads
 SQUARED_NORM = 10.0  # of a mean token in coordinates of shrinkage None
 _LARGEST = 1e290  # sums of so many tokens still fit into floats
 _SMALLEST = 1e-290
@@ -235,11 +237,13 @@ class Standard:
     @cached_property
     def noise_shrinkage(self) -> float:
         """What part of all squared correlations so many tokens of independent features show."""
-        values, _ = self._spectrum
         dim = np.count_nonzero(self.scale)
+        if len(self.scale) > LARGEST_COVARIANCE:
+            return 1.0
+        values, _ = self._spectrum
         correlated = float(values @ values) - dim
         chance = dim * (dim - 1) * float(self._token_weights @ self._token_weights)
-        return min(1.0, chance / correlated) if correlated > 0 else 1.0
+        return max(min(1.0, chance / correlated), _LEAST_SHRINKAGE) if correlated > 0 else 1.0
 
     @cached_property
     def _spectrum(self) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.head_objective import HeadSpec
 from sparsetoken.estimators.head_pooling import EvidencePooling
 from sparsetoken.estimators.members import TrainingSamples
-from sparsetoken.estimators.posterior_iteration import MORE, Columns, Iteration, noise_shrinkage
+from sparsetoken.estimators.posterior_iteration import MORE, Columns, Iteration
 from sparsetoken.estimators.posterior_kinds import (
     discover_kinds,
     fit_kinds,
@@ -59,7 +59,7 @@ class PosteriorHeads(AttentionHeads):
     def refine(self, training: TrainingSamples) -> None:
         """Iterate on all samples, from the directions of some of them."""
         kind = np.concatenate([np.arange(count) for count in self.n_kinds])
-        weights, shrinkage = training.weights[:, np.newaxis], noise_shrinkage(training)
+        weights, shrinkage = training.weights[:, np.newaxis], training.standard.noise_shrinkage
         for sign in np.unique(self.temperatures):
             rows = np.flatnonzero(self.temperatures == sign)
             for c, labels in enumerate(training.signs.T):
@@ -95,7 +95,7 @@ class PosteriorHeads(AttentionHeads):
                 for c, (iteration, found) in enumerate(solutions):
                     heads = enumerate(found, start=len(specs))
                     self.solved += [(k, c, iteration, columns) for k, columns in heads]
-                common = sign, noise_shrinkage(training), 0.0
+                common = sign, training.standard.noise_shrinkage, 0.0
                 specs += [HeadSpec(*common, n, n_kinds) for n in n_signals.tolist()]
         return specs
 
