@@ -56,7 +56,7 @@ def test_evidence_gradients(data):
         losses = Logistic().value(scores + biases, SIGNS[:, LABEL_COLUMN])
         return (WEIGHTS[:, WEIGHT_COLUMN] * losses).sum(axis=0)
 
-    heads = passes.TaskHeads(TEMPERATURES, biases, LABEL_COLUMN, WEIGHT_COLUMN)
+    heads = TEMPERATURES, biases, LABEL_COLUMN, WEIGHT_COLUMN
     found_values, directions, _ = passes.evidence_gradients(X, SIGNS, WEIGHTS, queries, heads)
     assert found_values == pytest.approx(values(queries), abs=1e-6)
     for j in range(6):

@@ -6,10 +6,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from dense_reference import softmax
 from scipy.special import logsumexp
 
-from sparsetoken.estimators.head_pooling import EvidencePooling, HeadPooling, ReadoutPooling
+from sparsetoken.estimators.head_pooling import EvidencePooling, HeadPooling
 
 RNG = np.random.default_rng(0)
 LENGTHS = [1, 2, 5, 7]
@@ -20,8 +19,7 @@ POOLINGS = {
     "mean": HeadPooling(),
     "evidence": EVIDENCE,
     "windows": replace(EVIDENCE, contiguous=True),
-    "sums": replace(EVIDENCE, reference_length=4.0),
-    "readout": ReadoutPooling(),
+    "sums": replace(EVIDENCE, n_signal=np.array([1, 1]), reference_length=4.0),
 }
 KINDS = EvidencePooling(np.array([1.0, -3.0, -3.0]), np.array([1, 2, 2]), heads=np.array([0, 1]))
 
@@ -66,7 +64,10 @@ def test_tokens_one_by_one_and_divided_make_the_same_score(name):
     check_three_ways(pooling, u, np.array([[0.3], [-0.2]]))
 
 
-@pytest.mark.parametrize("changes", [{}, {"contiguous": True}, {"reference_length": 4.0}], ids=str)
+SUMS = {"n_signal": np.array([1, 1, 1]), "reference_length": 4.0}
+
+
+@pytest.mark.parametrize("changes", [{}, {"contiguous": True}, SUMS], ids=["", "windows", "sums"])
 def test_kinds_of_a_head_are_joined(changes):
     pooling = replace(KINDS, **changes)
     u = np.concatenate([SCORES, 0.5 * SCORES[:, :1] + 1.0], axis=1)[:, :, :1]
@@ -84,17 +85,9 @@ def test_a_mean_is_the_mean():
     assert HeadPooling().pool(SCORES, OFFSETS) == pytest.approx(np.array(expected))
 
 
-def test_a_readout_is_weighed_by_the_softmax_of_its_query():
-    u = SCORES[:, :, :1]
-    for part, score in zip(
-        np.split(u, OFFSETS[1:-1]), ReadoutPooling().pool(u, OFFSETS), strict=True
-    ):
-        assert score[0, 0] == pytest.approx(softmax(part[:, 0, 0]) @ part[:, 1, 0])
-
-
 def test_sums_grow_with_every_token():
     """Of several heads that speak for the class, and equal the mean at the reference length."""
-    means = EvidencePooling(np.ones(2), np.array([1, 2]))
+    means = EvidencePooling(np.ones(2), np.array([1, 1]))
     sums = replace(means, reference_length=5.0)
     u = SCORES[3:8]
     whole, shorter = (sums.pool(u[:n], np.array([0, n])) for n in (5, 4))

@@ -1,5 +1,7 @@
 """Members one by one, in batches and token by token; and the coordinates they see tokens in."""
 
+from functools import reduce
+
 import numpy as np
 import pytest
 from dense_reference import softmax
@@ -47,6 +49,8 @@ def test_a_linear_head_is_softmax_and_readout():
     assert tokens.attention[:, 0] == pytest.approx(attention.ravel())
     sums = tokens.contributions[:, 0].reshape(5, -1).sum(axis=1) + tokens.baseline
     assert sums == pytest.approx(scores)
+    summary = reduce(head.join, map(head.summarize, X[0]))
+    assert head.scores_of(summary, 12)[0, 0] == pytest.approx(scores[0])
     pooled = LinearHead(np.zeros(10), head.coef, 0.0)
     assert pooled.scores(data)[:, 0, 0] == pytest.approx(X[:5].mean(axis=1) @ head.coef)
 

@@ -323,8 +323,8 @@ def test_whatever_is_learned_is_stored(tmp_path):
     """A new class needs no code here: arrays and records in any nesting."""
     classifier = fitted()
     classifier.heads_ = [{"weight": 0.5, "query": np.arange(3.0)}, {"query": np.ones(2)}]
-    classifier.reading_ = {"by": "bag", "features": ["a", "b"], "ignore": (), "group": None}
-    classifier.parts_ = {"pooled": (0.25, "mean"), 3: None}
+    classifier.reading_ = {"by": "bag", "features": ["a", "b"], "ignore": [], "group": None}
+    classifier.parts_ = {"pooled": [0.25, "mean"], 3: None}
     classifier.found_ = HeadSpec(1.0, None, 0.1)
     classifier.empty_ = np.empty((0, 4), dtype=np.float32)
     classifier.ordered_ = np.asfortranarray(np.arange(6).reshape(2, 3))

@@ -158,31 +158,20 @@ class ModelFit:
         return not self._failures()
 
     def _failures(self) -> list[str]:
-        failures = []
-        if not self.gain > 0:
-            failures.append(
-                "The tokens of held-out positive sequences are not likelier with the signal than "
-                "without: nothing of it was found."
-            )
-        if not self.harmless < 0:
-            failures.append(
-                "The tokens of held-out negative sequences are likelier with the signal: something "
-                "in them resembles it."
-            )
         far = _FAR_TAILS * (1.0 + 3.0 * np.sqrt(2.0 / self.n_tokens))
-        if not 1.0 / far < self.tails < far:
-            failures.append(
-                f"The squared lengths of tokens vary {self.tails:.2g} times as much as those of "
-                "Gaussian noise: there are clusters or outliers."
-            )
-        if self.shared > _FAR:
-            failures.append(
-                f"The mean token varies {self.shared:.1f} times as much between sequences as if "
-                "tokens were independent: center each sequence, or expect less."
-            )
-        if not 1.0 / _FAR < self.odds < _FAR:
-            failures.append(f"The odds must be taken to the power {self.odds:.2g} to be right.")
-        return failures
+        odds_are_right = 1.0 / _FAR < self.odds < _FAR
+        expected = {
+            "The tokens of held-out positive sequences are not likelier with the signal than "
+            "without: nothing of it was found.": self.gain > 0,
+            "The tokens of held-out negative sequences are likelier with the signal: something in "
+            "them resembles it.": self.harmless < 0,
+            f"The squared lengths of tokens vary {self.tails:.2g} times as much as those of "
+            "Gaussian noise: there are clusters or outliers.": 1.0 / far < self.tails < far,
+            f"The mean token varies {self.shared:.1f} times as much between sequences as if tokens "
+            "were independent: center each sequence, or expect less.": not self.shared > _FAR,
+            f"The odds must be taken to the power {self.odds:.2g} to be right.": odds_are_right,
+        }
+        return [failure for failure, is_so in expected.items() if not is_so]
 
     def __str__(self) -> str:
         numbers = (

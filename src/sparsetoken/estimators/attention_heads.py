@@ -15,7 +15,7 @@ from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.estimators.folds import mean_auc
 from sparsetoken.estimators.head_objective import HeadObjective, HeadSpec
 from sparsetoken.estimators.head_pooling import EvidencePooling, HeadPooling, linear_scores
-from sparsetoken.estimators.members import Heads, TrainingSamples
+from sparsetoken.estimators.members import LARGEST_COVARIANCE, Heads, TrainingSamples
 
 Shrinkages = tuple[float | None, ...]
 
@@ -28,7 +28,6 @@ _POOLED_RIDGES = (0.1, 0.01)
 _SHRINKAGES: Shrinkages = (None, 0.3)
 _MANY_FEATURES: Shrinkages = (1.0, None)
 _POOLED_SHRINKAGES: Shrinkages = (None, 1.0, 0.3)
-LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
 
 
 class Head(NamedTuple):

@@ -1,5 +1,6 @@
 """The classifiers for real data: which members each of them stacks."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from sklearn.utils import column_or_1d
 
 from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import check_count, check_flag, check_real
-from sparsetoken.estimators.answers import ModelFit, describe_fit
+from sparsetoken.estimators.answers import describe_fit
 from sparsetoken.estimators.attention_heads import AttentionHeads, PooledHeads, Shrinkages
 from sparsetoken.estimators.kernel_heads import KernelHeads
 from sparsetoken.estimators.members import Member, TrainingSamples
@@ -19,6 +20,7 @@ _UNLABELLED = -1
 _OPERATIONS, _LEAST_TOKENS = 2**31, 1000  # to look at the tokens' noise
 
 
+@dataclass(eq=False, repr=False)
 class SparseTokenClassifier(StackClassifier):
     """The classifier to reach for: attention, pooling and trees, weighed by held-out scores.
 
@@ -76,26 +78,15 @@ class SparseTokenClassifier(StackClassifier):
     'attention'
     """
 
-    def __init__(
-        self,
-        class_weight: Any = None,
-        cv: Any = 5,
-        *,
-        monotone: bool = False,
-        contiguous: bool = False,
-        refine_steps: int = 40,
-        n_trees: int = 500,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.class_weight = class_weight
-        self.cv = cv
-        self.monotone = monotone
-        self.contiguous = contiguous
-        self.refine_steps = refine_steps
-        self.n_trees = n_trees
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    class_weight: Any = None
+    cv: Any = 5
+    _: KW_ONLY
+    monotone: bool = False
+    contiguous: bool = False
+    refine_steps: int = 40
+    n_trees: int = 500
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         monotone = check_flag("monotone", self.monotone)
@@ -112,6 +103,7 @@ class SparseTokenClassifier(StackClassifier):
         return [*(attending if several else ()), PooledHeads(), KernelHeads(), trees]
 
 
+@dataclass(eq=False, repr=False)
 class AttentionClassifier(StackClassifier):
     """Find the few informative tokens of each sequence; the defaults suit real data.
 
@@ -179,24 +171,14 @@ class AttentionClassifier(StackClassifier):
     True
     """
 
-    def __init__(
-        self,
-        reg: float | str = "auto",
-        shrinkage: float | str | None = "auto",
-        *,
-        class_weight: Any = None,
-        cv: Any = 5,
-        refine_steps: int = 40,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.reg = reg
-        self.shrinkage = shrinkage
-        self.class_weight = class_weight
-        self.cv = cv
-        self.refine_steps = refine_steps
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    reg: float | str = "auto"
+    shrinkage: float | str | None = "auto"
+    _: KW_ONLY
+    class_weight: Any = None
+    cv: Any = 5
+    refine_steps: int = 40
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         steps = check_count("refine_steps", self.refine_steps)
@@ -214,6 +196,7 @@ class AttentionClassifier(StackClassifier):
         return members
 
 
+@dataclass(eq=False, repr=False)
 class BayesAttentionClassifier(StackClassifier):
     """The best possible learner of the sparse-token model, for labelled and unlabelled sequences.
 
@@ -260,24 +243,13 @@ class BayesAttentionClassifier(StackClassifier):
     0.007
     """
 
-    model_fit_: ModelFit
-
-    def __init__(
-        self,
-        class_weight: Any = None,
-        cv: Any = 5,
-        *,
-        n_kinds: int | str = "auto",
-        contiguous: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.class_weight = class_weight
-        self.cv = cv
-        self.n_kinds = n_kinds
-        self.contiguous = contiguous
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    class_weight: Any = None
+    cv: Any = 5
+    _: KW_ONLY
+    n_kinds: int | str = "auto"
+    contiguous: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)

@@ -122,13 +122,10 @@ def check_groups(groups: Any, n_samples: int) -> Any:
         raise ValueError(
             f"groups must have shape ({n_samples},), one per sequence, got {groups.shape}"
         )
-    try:
-        return np.unique(groups, return_inverse=True)[1]
-    except TypeError:
-        kinds = sorted({type(group).__name__ for group in groups.tolist()})
-        raise ValueError(
-            f"groups must be of one kind, one per sequence, got {' and '.join(kinds)}"
-        ) from None
+    kinds = sorted({type(group).__name__ for group in groups.tolist()})
+    if len(kinds) > 1:
+        raise ValueError(f"groups must be of one kind, one per sequence, got {' and '.join(kinds)}")
+    return np.unique(groups, return_inverse=True)[1]
 
 
 def tokens_far_out(data: Data, names: Any = None) -> tuple[Bools, str]:

@@ -45,18 +45,18 @@ class HeadObjective:
         self.regs = np.array([one.reg for one in specs])[spec]
         self.temperatures = np.array([one.temperature for one in specs])[spec]
         self.shrinkages = [specs[k].shrinkage for k in spec]
-        self.tasks = np.arange(len(spec))
 
     def __call__(self, points: Floats, which: Indices) -> tuple[Floats, Floats]:
         """Return values and gradients of some tasks."""
-        rows, regs = points[:, :-1], self.regs[which]
-        directions, offsets = self._to_data(rows, which)
+        rows, regs, standard = points[:, :-1], self.regs[which], self.training.standard
+        shrinkages = [self.shrinkages[k] for k in which]
+        directions, offsets = standard.to_data(rows, shrinkages)
         columns = self.label_column[which], self.weight_column[which]
-        heads = TaskHeads(self.temperatures[which], points[:, -1] + offsets, *columns)
+        heads = self.temperatures[which], points[:, -1] + offsets, *columns
         sums = self.data.total(evidence_gradients, self.rows, directions.T, heads)
         values, by_direction, by_bias = sums
         values = values + 0.5 * regs * (rows**2).sum(axis=1)
-        gradients = self._from_data(by_direction.T, by_bias, which)
+        gradients = standard.from_data(by_direction.T, by_bias, shrinkages)
         return values, np.column_stack([gradients + regs[:, np.newaxis] * rows, by_bias])
 
     def minimize(
@@ -69,13 +69,13 @@ class HeadObjective:
         points, standard = np.zeros((len(self.regs), self.data.dim + 1)), self.training.standard
         if start is not None:
             directions = start[0].reshape(len(self.regs), -1)
-            points[:, :-1] = self._by_shrinkage(standard.to_standard, self.tasks, directions)
+            points[:, :-1] = standard.to_standard(directions, self.shrinkages)
             points[:, -1] = start[1].ravel() + directions @ standard.mean
         elif not self.pooled:
             queries, sign = self.two_step_queries()
             points[:, :-1] = queries * (sign * np.abs(self.temperatures))[:, np.newaxis]
         points = minimize_many(self, points, steps, tolerance)
-        directions, offsets = self._to_data(points[:, :-1], self.tasks)
+        directions, offsets = standard.to_data(points[:, :-1], self.shrinkages)
         intercepts = points[:, -1] + offsets
         return directions.reshape(*self.shape, -1), intercepts.reshape(self.shape)
 
@@ -87,36 +87,17 @@ class HeadObjective:
         the query round (docs/theory, section 3), and long sequences do not drown it.
         """
         sign = self.rows[0][:, self.label_column]
-        weight = self.rows[1][:, self.weight_column]
+        weight, standard = self.rows[1][:, self.weight_column], self.training.standard
         slopes = _balanced(sign, weight)
-        means = self.data.per_sample(pooled_features)
-        readout = self._from_data(slopes.T @ means, slopes.sum(axis=0), self.tasks)
-        spread = 1.0 - 1.0 / self.data.lengths[:, np.newaxis]
-        slopes, directions = -_balanced(sign, weight, spread), self._to_data(readout, self.tasks)[0]
+        sums = slopes.T @ self.data.per_sample(pooled_features)
+        readout = standard.from_data(sums, slopes.sum(axis=0), self.shrinkages)
+        directions, _ = standard.to_data(readout, self.shrinkages)
+        slopes = -_balanced(sign, weight, 1.0 - 1.0 / self.data.lengths[:, np.newaxis])
         (gradient,) = self.data.total(query_gradients, (slopes,), directions.T)
-        query = -self._from_data(gradient.T, np.zeros(len(self.tasks)), self.tasks)
+        query = -standard.from_data(gradient.T, np.zeros(len(gradient.T)), self.shrinkages)
         norm = np.linalg.norm(query, axis=1, keepdims=True)
         query = np.divide(query, norm, out=np.zeros_like(query), where=norm > 0)
         return query, np.where((query * readout).sum(axis=1) >= 0, 1.0, -1.0)
-
-    def _to_data(self, rows: Floats, which: Indices) -> tuple[Floats, Floats]:
-        """Return directions and offsets for tokens as they are, of tasks in their coordinates."""
-        standard = self.training.standard
-        directions = self._by_shrinkage(lambda *part: standard.to_data(*part)[0], which, rows)
-        return directions, -(directions @ standard.mean)
-
-    def _from_data(self, sums: Floats, totals: Floats, which: Indices) -> Floats:
-        """Return sums over tokens in the coordinates of tasks."""
-        return self._by_shrinkage(self.training.standard.from_data, which, sums, totals)
-
-    def _by_shrinkage(self, change: Any, which: Indices, *rows: Floats) -> Floats:
-        """Return what a change of coordinates makes of rows, with the shrinkage of each task."""
-        shrinkages = [self.shrinkages[k] for k in which]
-        changed = np.empty_like(rows[0])
-        for shrinkage in dict.fromkeys(shrinkages):
-            alike = [one == shrinkage for one in shrinkages]
-            changed[alike] = change(*(part[alike] for part in rows), shrinkage)
-        return changed
 
 
 def _balanced(sign: Floats, weight: Floats, spread: Floats | float = 1.0) -> Floats:
@@ -141,27 +122,19 @@ def query_gradients(sequences: Sequences, slopes: Floats, readouts: Floats) -> F
     return tokens.T @ weights
 
 
-class TaskHeads(NamedTuple):
-    """What heads are, beside their directions: folds and classes are columns of all samples."""
-
-    temperatures: Floats
-    biases: Floats
-    label_column: Indices
-    weight_column: Indices
-
-
 def evidence_gradients(
-    sequences: Sequences, signs: Floats, weights: Floats, directions: Floats, heads: TaskHeads
+    sequences: Sequences, signs: Floats, weights: Floats, directions: Floats, heads: Any
 ) -> tuple[Floats, Floats, Floats]:
     """Return Σᵢ sᵢ ℓ(a·log mean exp(Xᵢw/a) + b; yᵢ), and its gradients in w and b.
 
-    ℓ is the logistic loss. Two matrix products serve all heads.
+    ℓ is the logistic loss. Two matrix products serve all heads. These are, beside the directions,
+    temperatures a and biases b, and each one's columns of the samples' signs and weights.
     """
     tokens = sequences.tokens.astype(np.float64, copy=False)
-    attention = tokens @ (directions / heads.temperatures)
+    attention = tokens @ (directions / heads[0])
     largest = _subtract_largest(attention, sequences.offsets)
     np.exp(attention, out=attention)
-    values, by_bias = np.zeros((2, len(heads.biases)))
+    values, by_bias = np.zeros((2, len(heads[1])))
     samples = sequences.offsets, signs, weights
     _evidence_backward(attention, largest, samples, heads, values, by_bias)
     return values, tokens.T @ attention, by_bias

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import binom
 
 from sparsetoken._njit import njit
 from sparsetoken._types import Array, Floats, Indices
 from sparsetoken.places import weigh_row
-from sparsetoken.pooling import Softmax
 from sparsetoken.sequences.sequences import Sequences
 
-_LEAST = 1e-300
 _FAR = 700.0  # an exponent so far below the largest counts for nothing, and never for infinity
 
 
@@ -68,7 +66,7 @@ class EvidencePooling(HeadPooling):
     temperatures: Floats  # (directions,): a; negative if tokens speak for the other class
     n_signal: Indices  # (directions,): R; of a shorter sequence all tokens count
     contiguous: bool = False
-    reference_length: float | None = None  # sums, equal to means for so many tokens
+    reference_length: float | None = None  # sums (R = 1), equal to means for so many tokens
     heads: Indices | None = None  # (K,): each head's first direction; None: each is a head
 
     def pool(self, u: Floats, offsets: Indices) -> Floats:
@@ -90,34 +88,29 @@ class EvidencePooling(HeadPooling):
         return attention, attention * apart, baseline
 
     def begin(self, u: Floats) -> Any:
-        """Return the exponent, and sums of e^(Σ exponents − largest) over choices of 0, 1, … R."""
+        """Return the logs of the sums over choices of 0, 1, … R tokens."""
         if self.contiguous:  # the order of the tokens matters
             return [u]
-        sums = np.zeros((int(self.n_signal.max()) + 1, *u.shape))
-        sums[:2] = 1.0
-        return u / self.temperatures[:, np.newaxis], sums
+        logs = np.full((int(self.n_signal.max()) + 1, *u.shape), -np.inf)
+        logs[:2] = np.zeros_like(u), u / self.temperatures[:, np.newaxis]
+        return logs
 
     def join(self, earlier: Any, later: Any) -> Any:
-        """Return the largest exponent, and sums over choices of all tokens."""
+        """Return the logs of the sums over choices of all tokens."""
         if self.contiguous:
             return earlier + later
-        largest = np.maximum(earlier[0], later[0])
-        degrees = np.arange(len(earlier[1])).reshape(-1, 1, 1)
-        before, after = (sums * np.exp(degrees * (top - largest)) for top, sums in (earlier, later))
-        joined = [(before[: n + 1] * after[n::-1]).sum(axis=0) for n in range(len(before))]
-        return largest, np.array(joined)
+        pairs = (earlier[: n + 1] + later[n::-1] for n in range(len(earlier)))
+        return np.array([np.logaddexp.reduce(both) for both in pairs])
 
     def end(self, summary: Any, n_tokens: int) -> Floats:
         """Return the log mean, times the temperature."""
         if self.contiguous:
             return self.pool(np.stack(summary), np.array([0, n_tokens]))[0]
-        largest, sums = summary
         size = np.minimum(self.n_signal, n_tokens)
-        total = np.maximum(sums[size, np.arange(len(size))], _LEAST)
-        choices = gammaln(n_tokens + 1) - gammaln(size + 1) - gammaln(n_tokens - size + 1)
-        log_mean = np.log(total) + (size[:, np.newaxis] * largest - choices[:, np.newaxis])
-        scores: Floats = self.temperatures[:, np.newaxis] * log_mean
-        scores = scores + self._by_length(np.array([n_tokens]))[0]
+        least = size * summary[1].T - _FAR * (size - 1)
+        logs = np.maximum(summary[size, np.arange(len(size))].T, least)
+        log_means = logs - np.log(binom(n_tokens, size))
+        scores = (self.temperatures * log_means).T + self._by_length(n_tokens)
         return self._join_kinds(scores[np.newaxis])[0][0]
 
     def kinds(self, u: Floats, offsets: Indices) -> Floats:
@@ -141,47 +134,13 @@ class EvidencePooling(HeadPooling):
         n_signal = np.repeat(self.n_signal, u.shape[2])
         log_means = _weigh_columns(exponents, offsets, n_signal, self.contiguous, chances)
         scores: Floats = log_means.reshape(-1, *u.shape[1:]) * self.temperatures[:, np.newaxis]
-        return scores + self._by_length(np.diff(offsets))
+        return scores + self._by_length(_spread(np.diff(offsets)))
 
-    def _by_length(self, lengths: Indices) -> Floats:
-        """Return what turns means over choices of tokens into sums, (n, K, 1)."""
+    def _by_length(self, n_tokens: Any) -> Any:
+        """Return what turns means over tokens into sums."""
         if self.reference_length is None:
-            return np.zeros((1, 1, 1))
-        choices, usual = (
-            gammaln(n + 1.0) - gammaln(n - np.minimum(self.n_signal, n) + 1.0)
-            for n in (lengths[:, np.newaxis], np.full((1, 1), self.reference_length))
-        )
-        return (self.temperatures * (choices - usual))[..., np.newaxis]
-
-
-class ReadoutPooling(HeadPooling):
-    """The mean of readouts, weighed by the softmax of queries: u holds both, (tokens, 2, 1)."""
-
-    def pool(self, u: Floats, offsets: Indices) -> Floats:
-        """Return the weighed means."""
-        attention = Softmax().weights(u[:, 0, 0], offsets)
-        return _spread(np.add.reduceat(attention * u[:, 1, 0], offsets[:-1]))
-
-    def divide(self, u: Floats, offsets: Indices, center: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the softmax of the queries, and each token's part of the mean."""
-        attention = _spread(Softmax().weights(u[:, 0, 0], offsets))
-        return attention, attention * (u[:, 1:] - center[1:]), center[1:]
-
-    def begin(self, u: Floats) -> Any:
-        """Return the query's score, and sums of e^(score − largest) and of that times readouts."""
-        return u[0], 1.0, u[1]
-
-    def join(self, earlier: Any, later: Any) -> Any:
-        """Return the largest score, and the sums."""
-        largest = np.maximum(earlier[0], later[0])
-        before, after = np.exp(earlier[0] - largest), np.exp(later[0] - largest)
-        sums = (before * a + after * b for a, b in zip(earlier[1:], later[1:], strict=True))
-        return largest, *sums
-
-    def end(self, summary: Any, n_tokens: int) -> Floats:
-        """Return the weighed mean."""
-        _, total, along = summary
-        return (along / total)[np.newaxis]
+            return 0.0
+        return self.temperatures[:, np.newaxis] * np.log(n_tokens / self.reference_length)
 
 
 def pooled_scores(

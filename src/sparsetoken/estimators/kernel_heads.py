@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
 
 from sparsetoken._types import Array, Floats
 from sparsetoken.estimators.head_objective import HeadObjective, HeadSpec
@@ -96,12 +97,7 @@ class KernelHeads(Heads):
 
 
 def _squared_distances(tokens: Floats, landmarks: Floats) -> Floats:
-    tokens = np.clip(tokens, -_FAR, _FAR)
-    squares = [np.einsum("td,td->t", rows, rows) for rows in (tokens, landmarks)]
-    distances: Floats = tokens @ (-2.0 * landmarks.T)
-    distances += squares[0][:, np.newaxis]
-    distances += squares[1]
-    return np.maximum(distances, 0.0, out=distances)
+    return euclidean_distances(np.clip(tokens, -_FAR, _FAR), landmarks, squared=True)
 
 
 def _pick_tokens(training: TrainingSamples) -> Floats:

@@ -1,6 +1,6 @@
 """Classifiers with one linear readout: of the mean token, of all tokens, of what a query sees."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,20 +10,19 @@ from sparsetoken._validation import check_real
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import generator, halves, reliability, tokens_far_out
 from sparsetoken.estimators.head_objective import query_gradients
-from sparsetoken.estimators.head_pooling import HeadPooling, ReadoutPooling, linear_scores
-from sparsetoken.estimators.members import TokenHeads, TokenPart
+from sparsetoken.estimators.members import Member, TokenPart
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.stack import Stack
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.data import Data, MemoryData
-from sparsetoken.sequences.passes import attention_features, pooled_features
+from sparsetoken.sequences.passes import attention_features, attention_weights, pooled_features
 from sparsetoken.sequences.sequences import Sequences
 from sparsetoken.sequences.threads import one_blas_thread
 
 
 @dataclass
-class LinearHead(TokenHeads):
+class LinearHead(Member):
     """A head with a query and a readout, for two classes: ⟨coef, Xᵀ softmax(X query)⟩ + b."""
 
     query: Floats
@@ -31,14 +30,30 @@ class LinearHead(TokenHeads):
     intercept: float
     name: str = "attention"
 
-    def token_scores(self, tokens: Array) -> Floats:
-        """Return the scores of tokens by query and readout, (tokens, 2, 1)."""
-        directions = np.stack([self.query, self.coef])[:, np.newaxis]
-        return linear_scores(directions, np.array([[0.0], [self.intercept]]), tokens)
+    def scores(self, data: Data) -> Floats:
+        """Return the scores (n, 1, 1) of sequences."""
+        scores = data.per_sample(attention_features, self.query) @ self.coef + self.intercept
+        return scores[:, np.newaxis, np.newaxis]
 
-    def pooling(self) -> HeadPooling:
-        """Return the mean of readouts, weighed by the softmax of queries."""
-        return ReadoutPooling()
+    def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
+        """Return the softmax of the query, and each token's part of the readout."""
+        attention = attention_weights(sequences, self.query)
+        contributions = attention * ((sequences.tokens - center) @ self.coef)
+        baseline = np.array([center @ self.coef + self.intercept])
+        return TokenPart(attention[:, np.newaxis], contributions[:, np.newaxis], baseline)
+
+    def summarize(self, token: Array) -> Any:
+        """Return the log of the sum of e^score by the query, and the mean readout."""
+        return token @ self.query, token @ self.coef
+
+    def join(self, earlier: Any, later: Any) -> Any:
+        """Return the log of the sum, and the mean by its parts."""
+        total = np.logaddexp(earlier[0], later[0])
+        return total, sum(np.exp(log - total) * mean for log, mean in (earlier, later))
+
+    def scores_of(self, summary: Any, n_tokens: int) -> Floats:
+        """Return the score (1, 1) of the tokens of a summary."""
+        return np.array([[summary[1] + self.intercept]])
 
 
 class PositionHead(LinearHead):
@@ -204,6 +219,7 @@ class VectorizedClassifier(LinearClassifier):
         return PositionHead(np.zeros_like(self.coef_), self.coef_, self.intercept_, "position")
 
 
+@dataclass(eq=False, repr=False)
 class TwoStepAttentionClassifier(LinearClassifier):
     """Attention whose query is learned by two gradient steps, exactly as in the theory.
 
@@ -249,28 +265,16 @@ class TwoStepAttentionClassifier(LinearClassifier):
     0.958
     """
 
-    def __init__(
-        self,
-        split: float = 0.5,
-        beta: float = 1.0,
-        *,
-        lr_readout: float = 1.0,
-        lr_bias: float = 1.0,
-        lr_query: float = 20.0,
-        reg: float = 1e-2,
-        loss: Any = "logistic",
-        random_state: Any = None,
-        center: bool = False,
-    ) -> None:
-        self.split = split
-        self.beta = beta
-        self.lr_readout = lr_readout
-        self.lr_bias = lr_bias
-        self.lr_query = lr_query
-        self.reg = reg
-        self.loss = loss
-        self.random_state = random_state
-        self.center = center
+    split: float = 0.5
+    beta: float = 1.0
+    _: KW_ONLY
+    lr_readout: float = 1.0
+    lr_bias: float = 1.0
+    lr_query: float = 20.0
+    reg: float = 1e-2
+    loss: Any = "logistic"
+    random_state: Any = None
+    center: bool = False
 
     def _fit(self, data: Data, sign: Floats, weights: Floats, loss: Loss, reg: float) -> None:
         split = check_real("split", self.split, low=0.0, high=1.0, above=True)

@@ -4,6 +4,7 @@ A member learns one or several scores of a sequence, and says what they are when
 out. All else has a default: a new member is ``fit``, ``scores`` and ``without_fold``.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -22,6 +23,8 @@ from sparsetoken.sequences.passes import (
 )
 from sparsetoken.sequences.sequences import Sequences
 
+LARGEST_COVARIANCE = 1000  # features; the cost of whitening grows with their third power
+_LEAST_SHRINKAGE = 0.3  # of noise, as that of other heads
 SQUARED_NORM = 10.0  # of a mean token in coordinates of shrinkage None
 _LARGEST = 1e290  # sums of so many tokens still fit into floats
 _SMALLEST = 1e-290
@@ -137,8 +140,12 @@ class Member:
         return self.scores(MemoryData(Sequences(np.stack(summary), [0, n_tokens])))[0]
 
 
-class TokenHeads(Member):
-    """Heads that score every token: with a pooling, that is all that a member is asked for."""
+@dataclass(kw_only=True)
+class Heads(Member):
+    """Heads that score every token and pool the scores: of all samples, and without each fold."""
+
+    directions: Any = None  # (fits, K, C, d)
+    intercepts: Any = None  # (fits, K, C)
 
     def token_scores(self, tokens: Array) -> Floats:
         """Return the scores (tokens, K, C) of tokens."""
@@ -151,6 +158,15 @@ class TokenHeads(Member):
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, K, C) of sequences."""
         return data.per_sample(pooled_scores, self.token_scores, self.pooling())
+
+    def without_fold(self, fold: int) -> Self:
+        """Return the heads that were fitted without a fold."""
+        return self.of_fit(fold + 1)
+
+    def of_fit(self, number: int) -> Self:
+        """Return the heads of one of the fits."""
+        one = [number]
+        return replace(self, directions=self.directions[one], intercepts=self.intercepts[one])
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart:
         """Return attention and contribution of every token."""
@@ -172,23 +188,6 @@ class TokenHeads(Member):
     def scores_of(self, summary: Any, n_tokens: int) -> Floats:
         """Return the scores (K, C) of the ``n_tokens`` tokens of a summary."""
         return self.pooling().end(summary, n_tokens)
-
-
-@dataclass(kw_only=True)
-class Heads(TokenHeads):
-    """Heads with a direction and an intercept each, of all samples and without each fold."""
-
-    directions: Any = None  # (fits, K, C, d): of all samples, and without each fold
-    intercepts: Any = None  # (fits, K, C)
-
-    def without_fold(self, fold: int) -> Self:
-        """Return the heads that were fitted without a fold."""
-        return self.of_fit(fold + 1)
-
-    def of_fit(self, number: int) -> Self:
-        """Return the heads of one of the fits."""
-        one = [number]
-        return replace(self, directions=self.directions[one], intercepts=self.intercepts[one])
 
 
 class Standard:
@@ -238,11 +237,13 @@ class Standard:
     @cached_property
     def noise_shrinkage(self) -> float:
         """What part of all squared correlations so many tokens of independent features show."""
-        values, _ = self._spectrum
         dim = np.count_nonzero(self.scale)
+        if len(self.scale) > LARGEST_COVARIANCE:
+            return 1.0
+        values, _ = self._spectrum
         correlated = float(values @ values) - dim
         chance = dim * (dim - 1) * float(self._token_weights @ self._token_weights)
-        return min(1.0, chance / correlated) if correlated > 0 else 1.0
+        return max(min(1.0, chance / correlated), _LEAST_SHRINKAGE) if correlated > 0 else 1.0
 
     @cached_property
     def _spectrum(self) -> tuple[Floats, Floats]:
@@ -250,22 +251,39 @@ class Standard:
         values, vectors = np.linalg.eigh(correlation)
         return values, vectors
 
-    def to_data(self, rows: Floats, shrinkage: float | None) -> tuple[Floats, Floats]:
-        """Return directions and offsets of standard ones: ⟨x, direction⟩ + offset is ⟨Mᵀz, row⟩."""
-        matrix = self.matrix(shrinkage)
-        directions = (rows * matrix if matrix.ndim == 1 else rows @ matrix.T) * self.scale
+    def to_data(self, rows: Floats, shrinkage: Any) -> tuple[Floats, Floats]:
+        """Return directions and offsets of standard ones: ⟨x, direction⟩ + offset is ⟨Mᵀz, row⟩.
+
+        Here and below ``shrinkage`` is that of all rows, or a list with one for each.
+        """
+        directions = self._map(_times, rows, shrinkage) * self.scale
         return directions, -(directions @ self.mean)
 
-    def from_data(self, sums: Floats, totals: Floats, shrinkage: float | None) -> Floats:
+    def from_data(self, sums: Floats, totals: Floats, shrinkage: Any) -> Floats:
         """Return Σ s·Mᵀz for each row of Σ s·x, given Σ s."""
-        rows = (sums - totals[:, np.newaxis] * self.mean) * self.scale
-        matrix = self.matrix(shrinkage)
-        return rows * matrix if matrix.ndim == 1 else rows @ matrix
+        return self._map(_times, (sums - totals[:, np.newaxis] * self.mean) * self.scale, shrinkage)
 
-    def to_standard(self, directions: Floats, shrinkage: float | None) -> Floats:
+    def to_standard(self, directions: Floats, shrinkage: Any) -> Floats:
         """Return the rows that :meth:`to_data` makes such directions of."""
-        scale, matrix = self.scale, self.matrix(shrinkage)
-        rows = np.divide(directions, scale, out=np.zeros_like(directions), where=scale > 0)
-        if matrix.ndim == 1:
-            return np.divide(rows, matrix, out=np.zeros_like(rows), where=matrix > 0)
-        return np.asarray(np.linalg.solve(matrix, rows.T).T, dtype=np.float64)
+        return self._map(_undo, _undo(directions, self.scale), shrinkage)
+
+    def _map(self, change: Callable[..., Floats], rows: Floats, shrinkage: Any) -> Floats:
+        if not isinstance(shrinkage, list):
+            return change(rows, self.matrix(shrinkage))
+        changed = np.empty_like(rows)
+        for one in dict.fromkeys(shrinkage):
+            alike = [other == one for other in shrinkage]
+            changed[alike] = change(rows[alike], self.matrix(one))
+        return changed
+
+
+def _times(rows: Floats, matrix: Floats) -> Floats:
+    """Return the rows times a symmetric matrix, or times a diagonal one, given as a vector."""
+    return rows * matrix if matrix.ndim == 1 else rows @ matrix
+
+
+def _undo(rows: Floats, matrix: Floats) -> Floats:
+    """Return what :func:`_times` makes such rows of; zero where a diagonal is."""
+    if matrix.ndim == 1:
+        return np.divide(rows, matrix, out=np.zeros_like(rows), where=matrix > 0)
+    return np.asarray(np.linalg.solve(matrix, rows.T).T, dtype=np.float64)

@@ -11,7 +11,7 @@ from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.head_objective import HeadSpec
 from sparsetoken.estimators.head_pooling import EvidencePooling
 from sparsetoken.estimators.members import TrainingSamples
-from sparsetoken.estimators.posterior_iteration import MORE, Columns, Iteration, noise_shrinkage
+from sparsetoken.estimators.posterior_iteration import MORE, Columns, Iteration
 from sparsetoken.estimators.posterior_kinds import (
     discover_kinds,
     fit_kinds,
@@ -67,7 +67,7 @@ class PosteriorHeads(AttentionHeads):
         rows, carries = np.flatnonzero(self.temperatures == sign), sign * training.signs[:, c] > 0
         iteration = Iteration(training, training.weights[:, np.newaxis], carries, self.contiguous)
         vectors = sign * self.directions[0, rows, c]
-        start = training.standard.to_standard(vectors, noise_shrinkage(training))
+        start = training.standard.to_standard(vectors, training.standard.noise_shrinkage)
         columns = iteration.at(start, np.zeros(len(rows), dtype=int))
         kind = np.concatenate([np.arange(count) for count in self.n_kinds])
         columns.n_signal, columns.kind = self.n_signal[rows], kind[rows]
@@ -98,7 +98,7 @@ class PosteriorHeads(AttentionHeads):
                 for c, of_class in enumerate(solutions):
                     heads = enumerate(of_class, start=len(specs))
                     self.solved += [(k, c, solution) for k, solution in heads]
-                common = sign, noise_shrinkage(training), 0.0
+                common = sign, training.standard.noise_shrinkage, 0.0
                 specs += [HeadSpec(*common, n, n_kinds) for n in n_signals.tolist()]
         return specs
 

@@ -16,13 +16,11 @@ import numpy as np
 from scipy.special import logit
 
 from sparsetoken._types import Bools, Floats, Indices
-from sparsetoken.estimators.attention_heads import LARGEST_COVARIANCE
 from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.estimators.posterior_passes import PosteriorSums, longest_tokens, posterior_sums
 from sparsetoken.sequences.data import Data, MemoryData
 
 _CARRIES = 0.99  # chance of a positive sample to carry the signal: labels may be wrong
-_LEAST_SHRINKAGE = 0.3  # as that of other heads
 _STARTS, _LEAST_STARTS = 8, 3  # tokens to start from, beside the mean
 _NUMBERS = 2**25  # in all tokens, times starts, if these are more than the least
 _ROUNDS = ((5, 2), (10, 1))  # iterations, after which so many of the starts go on
@@ -98,7 +96,7 @@ class Iteration:
     ) -> None:
         self.contiguous = contiguous
         self.training, self.dim = training, training.data.dim
-        self.shrinkage = noise_shrinkage(training)
+        self.shrinkage = training.standard.noise_shrinkage
         self.data, n_unlabelled = training.all_data, len(training.all_data) - len(carries)
         labelled = weights * np.count_nonzero(weights, axis=0)
         self.positives, self.labelled = carries @ labelled, labelled.sum(axis=0)
@@ -227,10 +225,3 @@ class Iteration:
         beliefs = np.stack([*odds, columns.rate, columns.frequency])
         kind = columns.heads, columns.n_signal, columns.group, self.contiguous, judge
         return PosteriorSums(*data.total(posterior_sums, rows, geometry, (beliefs, kind)))
-
-
-def noise_shrinkage(training: TrainingSamples) -> float:
-    """Return the shrinkage of the tokens' correlations in white coordinates."""
-    if training.data.dim > LARGEST_COVARIANCE:
-        return 1.0
-    return max(training.standard.noise_shrinkage, _LEAST_SHRINKAGE)

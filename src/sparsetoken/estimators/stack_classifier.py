@@ -34,7 +34,6 @@ class StackClassifier(SequenceClassifier):
     _multi_class = True
     class_weight: Any
     cv: Any
-    refine_steps: int
     random_state: Any
     n_jobs: int | None
     stack_: Stack

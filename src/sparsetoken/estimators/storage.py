@@ -1,10 +1,10 @@
 """Fitted classifiers in a file: arrays in npz, the rest in a JSON header, nothing executable.
 
 A classifier is one of the records listed here, whose fields are arrays, numbers, strings, None,
-lists, tuples, dicts and records; all but plain JSON values are dicts with one key that says what
-they are. Loading builds objects of listed classes and sets attributes that end in "_": no code
-runs. The file also has what the classifier said of two made-up sequences, which a loaded one must
-reproduce: a version of ours, or of a library below, that computes something else is found out.
+lists (also of tuples), dicts and records; all but plain JSON values are dicts with one key that
+says what they are. Loading builds objects of listed classes and sets attributes that end in "_": no
+code runs. The file also has what the classifier said of two made-up sequences, which a loaded one
+must reproduce: a version of ours, or of a library below, that computes something else is found out.
 """
 
 import json
@@ -46,7 +46,7 @@ those of the classifier, v is features times tokens; any other letter is the sam
 a record."""
 
 _LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_")
-_HEADS: Shapes = {"directions": "FKCd", "intercepts": "FKC", "frequencies": "KC"}
+_HEADS: Shapes = {"directions": "FrCd", "intercepts": "FrC", "frequencies": "rC"}
 _STACKED: Shapes = {"classes_": "c", "token_scale_": "d"}
 CLASSIFIERS: dict[type, Shapes] = {
     classifiers.SparseTokenClassifier: _STACKED,
@@ -65,7 +65,7 @@ RECORDS: dict[type, Shapes] = CLASSIFIERS | {
     | {"mean": "d", "scale": "d", "landmarks": "Md"},
     ModelFit: {},
     PooledHeads: _HEADS,
-    PosteriorHeads: {"directions": "FrCd", "intercepts": "FrC", "frequencies": "rC"}
+    PosteriorHeads: _HEADS
     | dict.fromkeys(("prior", "strengths", "strength_errors", "evidence"), "K"),
     Reference: {"scores": "nC", "classes": "n", "tokens": "td", "offsets": "o"}
     | {"kept_classes": "m", "kept_folds": "m", "lengths": "2"},
@@ -211,10 +211,9 @@ def _encode(value: Any, name: str, arrays: Arrays) -> Any:
         value = value.item()
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
-            return {"objects": [_encode(item, name, arrays) for item in value.tolist()]}
-        unique = name if name not in arrays else f"{name}.{len(arrays)}"
-        arrays[unique] = value
-        return {"array": unique}
+            return {"objects": _encode(value.tolist(), name, arrays)}
+        arrays[name] = value
+        return {"array": name}
     if type(value) in RECORDS:
         fields = value._asdict() if hasattr(value, "_asdict") else vars(value)
         if type(value) in CLASSIFIERS:
@@ -224,8 +223,7 @@ def _encode(value: Any, name: str, arrays: Arrays) -> Any:
         parts = {key: _encode(item, prefix + key, arrays) for key, item in fields.items()}
         return {"record": type(value).__name__, "fields": parts}
     if isinstance(value, list | tuple):
-        items = [_encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
-        return items if isinstance(value, list) else {"tuple": items}
+        return [_encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
     if isinstance(value, dict):
         pairs = [(key, _encode(item, f"{name}.{key}", arrays)) for key, item in value.items()]
         return {"dict": [[_encode(key, name, arrays), item] for key, item in pairs]}
@@ -248,8 +246,6 @@ def _decode_classifier(content: Any, arrays: Arrays) -> Any:
             return arrays[content]
         if kind == "objects":
             return np.array(decoded(content), dtype=object)
-        if kind == "tuple":
-            return tuple(decoded(content))
         if kind == "dict":
             return {decoded(key): decoded(item) for key, item in content}
         if kind != "record" or content not in kinds:

@@ -1,6 +1,8 @@
 """Scores of sequences whose tokens come one by one, with alarms."""
 
 from collections.abc import Callable
+from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,10 @@ class _Window:
     """Summary of the last tokens, by two stacks: three joins a token on average, no differences.
 
     Each older token is kept as the summary from itself to the newest of the older. When none is
-    left, the newer tokens become the older.
+    left, the newer tokens become the older. Without a size no token goes, and none is kept.
     """
 
-    def __init__(self, size: int, join: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, size: int | None, join: Callable[[Any, Any], Any]) -> None:
         self.size, self.join = size, join
         self.older: list[Any] = []
         self.newer: list[Any] = []
@@ -25,17 +27,18 @@ class _Window:
 
     def add(self, token: Any) -> Any:
         """Add a token, let the oldest go if there are too many, and return the summary of all."""
-        self.newer.append(token)
         self.of_newer = token if self.of_newer is None else self.join(self.of_newer, token)
+        if self.size is None:
+            return self.of_newer
+        self.newer.append(token)
         if len(self.older) + len(self.newer) > self.size:
             if not self.older:
-                for one in reversed(self.newer):
-                    self.older.append(one if not self.older else self.join(one, self.older[-1]))
+                newest_first = reversed(self.newer)
+                self.older = list(accumulate(newest_first, lambda all_, one: self.join(one, all_)))
                 self.newer, self.of_newer = [], None
             self.older.pop()
-        if not self.older:
-            return self.of_newer
-        return self.older[-1] if self.of_newer is None else self.join(self.older[-1], self.of_newer)
+        both = [*self.older[-1:], *([] if self.of_newer is None else [self.of_newer])]
+        return reduce(self.join, both)
 
 
 class ScoreStream:
@@ -67,11 +70,9 @@ class ScoreStream:
 
     def reset(self) -> None:
         """Begin a new sequence."""
-        size = self._window_size
         self.score: Any = None
         self.n_tokens, self.alarm = 0, False
-        self._window = None if size is None else _Window(size, self._join)
-        self._summary: Any = None
+        self._window = _Window(self._window_size, self._join)
 
     def update(self, token: Any) -> Any:
         """Take the next token, of shape (d,), and return the score."""
@@ -84,16 +85,11 @@ class ScoreStream:
         token = token.astype(np.float64)
         if not np.isfinite(token).all():
             raise ValueError(f"token {self.n_tokens} is not finite: {token}")
-        new = [member.summarize(token) for member in self._stack.members]
-        if self._window is not None:
-            new = self._window.add(new)
-        elif self._summary is not None:
-            new = self._join(self._summary, new)
-        self._summary = new
+        summary = self._window.add([member.summarize(token) for member in self._stack.members])
         self.n_tokens += 1
         count = min(self.n_tokens, self._window_size or self.n_tokens)
-        members = zip(self._stack.members, self._summary, strict=True)
-        raw = np.concatenate([member.scores_of(summary, count) for member, summary in members])
+        members = zip(self._stack.members, summary, strict=True)
+        raw = np.concatenate([member.scores_of(tokens, count) for member, tokens in members])
         score = self._stack.combine(raw)
         self.score = float(score[0]) if len(score) == 1 else score
         if self.threshold is not None and self._looks_now() and self.score > self.threshold:
