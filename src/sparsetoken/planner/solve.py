@@ -88,12 +88,6 @@ class Axis(NamedTuple):
     whole: bool = False
     """Whether only whole numbers make sense on the way; others are rounded at the end."""
 
-    def towards(self, end: float, value: float) -> float:
-        """Return the next value on the way to an end."""
-        following = value * self.factor if end > value else value / self.factor
-        following = min(following, end) if end > value else max(following, end)
-        return round(following) if self.whole else following
-
 
 def _axis(study: Study) -> Axis:
     if study.unknown == "n_samples":
@@ -152,7 +146,9 @@ class _Search:
         met = self.meets(value)
         end = axis.hardest if met else axis.easiest
         while value != end:
-            following = axis.towards(end, value)
+            up, down = min(value * axis.factor, end), max(value / axis.factor, end)
+            following = up if end > value else down
+            following = round(following) if axis.whole else following
             if self.meets(following) != met:
                 return (following, value) if met else (value, following)
             value = following
