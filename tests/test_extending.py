@@ -10,7 +10,7 @@ import sparsetoken as st
 from populations import LENGTH_WITH_LABEL
 from sparsetoken import losses, pooling
 from sparsetoken.experiments import Grid, Store, Sweep, collect, compute, make_cell
-from sparsetoken.models import base, look
+from sparsetoken.models import look
 
 CONTRIBUTING = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", CONTRIBUTING, flags=re.DOTALL)
@@ -25,8 +25,7 @@ def worked_examples(monkeypatch):
         st.models.get(name)  # what is imported now is not forgotten
     monkeypatch.setattr(losses.Loss, "known", dict(losses.Loss.known))
     monkeypatch.setattr(pooling.Pooling, "known", dict(pooling.Pooling.known))
-    monkeypatch.setattr(base, "KNOWN", dict(base.KNOWN))
-    monkeypatch.setattr(st.models, "KNOWN", base.KNOWN)
+    monkeypatch.setattr(st.models.Model, "known", dict(st.models.Model.known))
     names = {"__name__": __name__}
     for block in BLOCKS:
         exec(block, names)

@@ -138,7 +138,7 @@ def import_object(name: str, path: str) -> Any:
 
 
 class Named:
-    """Base of losses and poolings: a subclass with a ``name`` of its own is known by it."""
+    """Base of losses, poolings and models: a subclass with a ``name`` is known by it."""
 
     name: ClassVar[str]
     known: ClassVar[dict[str, Any]]

@@ -154,3 +154,16 @@ def test_arguments_of_the_theory_are_checked():
             getattr(st.models.get("vectorized"), arguments[0])(two_lengths, *arguments[1:])
     with pytest.raises(ValueError, match="needs a value for cosine"):
         st.models.get("attention").trial(PROBLEM, 2.0, 12, {}, np.random.default_rng(0))
+
+
+def test_a_model_says_what_it_lacks_and_what_it_has():
+    rng, words = np.random.default_rng(0), "'bayes' has no trial; its theory has oracle_error, req"
+    with pytest.raises(ValueError, match=words):
+        st.models.get("bayes").trial(PROBLEM, 2.0, dim=60, settings={}, rng=rng)
+
+    class Drawn(st.models.Model):
+        name, simulated = "drawn", frozenset({"auc"})
+
+    st.models.Model.known.pop("drawn")  # other tests list what is known
+    with pytest.raises(ValueError, match="'drawn' has no theory; a trial has auc"):
+        Drawn().theory(PROBLEM, [2.0], {})

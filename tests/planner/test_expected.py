@@ -176,7 +176,7 @@ def test_the_best_learner_sees_runs():
 
 def test_a_study_has_the_unknown_and_all_that_is_known():
     problem = st.SparseTokenProblem(4, 2, 1.0, 0.4)
-    study = Study(problem, 100, 50, 0.1, ERROR, "n_samples")
+    study = Study(problem, 100, 50, st.models.get("pooled"), ERROR, 0.1, "n_samples")
     assert (study.at(200).n_samples, study.at(200).alpha) == (200, 4.0)
     assert replace(study, unknown="n_tokens").at(9).problem.n_tokens == 9
     assert replace(study, unknown="signal").at(2.5).problem.signal == 2.5

@@ -149,7 +149,7 @@ def plan_from_curve(
     asked |= {"error": error, "metric": metric, "chance": chance}
 
     def make(_: Callable[..., None]) -> Any:
-        from sparsetoken.planner import read_curve
+        from sparsetoken.planner.curves import read_curve
 
         try:
             table = read_curve(file.read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sparsetoken._validation import check_choice
-from sparsetoken.models.base import KNOWN, Look, Model, OneClassError, Range
+from sparsetoken.models.base import Look, Model, OneClassError, Range
 from sparsetoken.vocabulary import COLORS, MARKERS
 
 __all__ = ["DEFAULT", "Look", "Model", "OneClassError", "Range", "get", "look", "names"]
@@ -49,7 +49,7 @@ def names() -> list[str]:
     >>> st.models.names()[:3]
     ['sparse-token', 'two-step', 'pooled']
     """
-    return list(LOOKS | KNOWN)
+    return list(LOOKS | Model.known)
 
 
 def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
@@ -78,8 +78,9 @@ def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
         raise ValueError(f"model must be a name or an import path, got {name!r}")
     if name in LOOKS and name not in POOLINGS:
         importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    if name in KNOWN:
-        return KNOWN[name]()
+    if name in Model.known:
+        model: Model = Model.known[name]()
+        return model
     from sparsetoken.models.attention import Attention
     from sparsetoken.models.two_step import TwoStepAttention
     from sparsetoken.pooling import get_pooling, pooling_models
@@ -95,4 +96,4 @@ def look(name: str) -> Look:
     """Return how a model is called and drawn; one without a look of its own gets a free color."""
     index = sum(map(ord, name)) % len(MARKERS)
     free = Look(name, "", COLORS[index], MARKERS[index])
-    return getattr(KNOWN.get(name), "look", LOOKS.get(name, free))
+    return getattr(Model.known.get(name), "look", LOOKS.get(name, free))

@@ -40,7 +40,7 @@ class Attention(ReadoutModel):
     def __init__(self, pooling: str = "attention") -> None:
         self.architecture = pooling
         if pooling != "attention":
-            self.name = pooling
+            self.name = pooling  # type: ignore[misc]  # that of the class otherwise
         if ":" in pooling:  # its best weights are not known
             self.predicted = self.predicted - measured("oracle")
 
@@ -79,29 +79,16 @@ class Attention(ReadoutModel):
 
     def draw_training(self, draw: Draw, query: Any) -> tuple[Array, Array]:
         """Draw the features that the query makes of fresh samples."""
-        features, y = sample_features(
-            draw.problem,
-            draw.parts[1],
-            query.query,
-            query.directions,
-            pooling=self.pooling,
-            beta=query.beta,
-            random_state=draw.rng,
-        )
-        return features, 2.0 * y - 1.0
+        how: Any = {"pooling": self.pooling, "beta": query.beta, "random_state": draw.rng}
+        return sample_features(draw.problem, draw.parts[1], query.query, query.directions, **how)
 
     def judge(self, trial: ReadoutTrial, readout: LinearReadout) -> Performance:
         """Return the performance of query and readout on fresh points of their law."""
         problem, query, settings = trial.draw.problem, trial.query, trial.draw.settings
         affordable = _TOKENS // max(problem.lengths) // len(problem.kinds)
         n_points = settings.get("n_points", min(max(affordable, _LEAST_POINTS), _MOST_POINTS))
-        law = sample_feature_law(
-            problem,
-            n_points,
-            cosine=query.cosines,
-            sharpness=query.sharpness,
-            pooling=self.pooling,
-            random_state=trial.draw.rng,
-        )
-        geometry = *readout, query.query, query.directions
-        return exact_performance(law, *geometry, loss=settings["loss"])
+        geometry: Any = {"cosine": query.cosines, "sharpness": query.sharpness}
+        how: Any = {"pooling": self.pooling, "random_state": trial.draw.rng}
+        law = sample_feature_law(problem, n_points, **geometry, **how)
+        trained = *readout, query.query, query.directions
+        return exact_performance(law, *trained, loss=settings["loss"])

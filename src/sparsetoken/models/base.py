@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from sparsetoken._validation import check_count, check_real, shown
+from sparsetoken._validation import Named, check_count, check_real, shown
 from sparsetoken.vocabulary import (
     MEASURED,
     PARAMETERS,
@@ -24,9 +24,6 @@ Size = float | tuple[float | None, float | None] | None
 
 Settings = dict[str, Any]
 """Settings by name, complete and checked."""
-
-KNOWN: "dict[str, type[Model]]" = {}
-"""The models whose classes were made by now."""
 
 
 class Look(NamedTuple):
@@ -99,7 +96,7 @@ class OneClassError(ValueError):
     """A trial drew training samples of one class only."""
 
 
-class Model:
+class Model(Named):
     """A classifier with its theory and its simulation, for all who compute, plan or draw it.
 
     A subclass with a ``name`` can be asked for by that name in sweeps, figures, plans, on the
@@ -107,7 +104,7 @@ class Model:
     never uses the theory's points.
     """
 
-    name: str
+    known: ClassVar[dict[str, Any]] = {}
     look: ClassVar[Look]
     """Its label, one line of help, color and marker; without one it gets a free color."""
     settings: ClassVar[tuple[str, ...]] = ()
@@ -128,10 +125,6 @@ class Model:
         "the high-dimensional theory, with the leading fluctuations of a finite sample averaged in"
     )
     """What a plan's expectation rests on."""
-
-    def __init_subclass__(cls) -> None:
-        if "name" in vars(cls):
-            KNOWN[cls.name] = cls
 
     def theory(
         self, problem: "Problem", sizes: Sequence[Size], settings: Mapping[str, Any]
@@ -165,7 +158,8 @@ class Model:
 
     def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
         """Return what the theory says at each size: what :meth:`theory` returns."""
-        raise NotImplementedError
+        numbers = ", ".join(sorted(self.simulated))
+        raise ValueError(f"model {self.name!r} has no theory; a trial has {numbers or 'nothing'}")
 
     def trial(
         self,
@@ -201,7 +195,8 @@ class Model:
 
     def train(self, draw: Draw) -> Any:
         """Train on one drawn data set: what :meth:`trial` returns."""
-        raise NotImplementedError
+        numbers = ", ".join(sorted(self.predicted))
+        raise ValueError(f"model {self.name!r} has no trial; its theory has {numbers or 'nothing'}")
 
     def classifier(self, settings: Mapping[str, Any]) -> Any:
         """Return the unfitted estimator with these settings."""

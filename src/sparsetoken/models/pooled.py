@@ -29,10 +29,8 @@ class Pooled(ReadoutModel):
     def draw_training(self, draw: Draw, query: Any) -> tuple[Array, Array]:
         """Draw mean tokens; every direction of the signal is as good as another."""
         zero, directions = np.zeros(draw.dim), np.eye(draw.problem.n_kinds, draw.dim)
-        features, y = sample_features(
-            draw.problem, draw.n_samples, zero, directions, pooling=Mean(), random_state=draw.rng
-        )
-        return features, 2.0 * y - 1.0
+        how: Any = {"pooling": Mean(), "random_state": draw.rng}
+        return sample_features(draw.problem, draw.n_samples, zero, directions, **how)
 
     def judge(self, trial: ReadoutTrial, readout: LinearReadout) -> Performance:
         """Return the readout's performance: its scores are Gaussian."""

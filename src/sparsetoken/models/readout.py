@@ -1,6 +1,7 @@
 """A readout trained on features that are fixed by then: what all such models share."""
 
 import warnings
+from abc import abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -79,13 +80,13 @@ class ReadoutModel(Model):
         """Draw the query that is fixed before the readout is trained: a LearnedQuery, or None."""
         return None
 
+    @abstractmethod
     def draw_training(self, draw: Draw, query: Any) -> tuple[Array, Array]:
-        """Draw features seen through a query, and the signs of their labels."""
-        raise NotImplementedError
+        """Draw features seen through a query, and whether each is labelled positive."""
 
+    @abstractmethod
     def judge(self, trial: "ReadoutTrial", readout: LinearReadout) -> Performance:
         """Return the performance of the trained readout on fresh samples."""
-        raise NotImplementedError
 
 
 class ReadoutTheory(OracleTheory):
@@ -107,13 +108,12 @@ class ReadoutTheory(OracleTheory):
     ) -> None:
         super().__init__(problem, architecture, settings)
         self.curve, self.learns_query = curve, "split" in settings
-        if not self.learns_query:
-            self.alpha0, self.alpha = None, None if size is None else one_size(size)
-        elif size is None or isinstance(size, tuple):
-            self.alpha0, self.alpha = size or (None, None)
-        else:
+        if size is not None and not self.learns_query:
+            size = None, one_size(size)
+        elif isinstance(size, float):
             split = settings["split"]
-            self.alpha0, self.alpha = split * size, None if split == 1.0 else (1.0 - split) * size
+            size = split * size, None if split == 1.0 else (1.0 - split) * size
+        self.alpha0, self.alpha = size or (None, None)
 
     @cached_property
     def query(self) -> Any:
@@ -187,15 +187,15 @@ class ReadoutTrial:
     @cached_property
     def training(self) -> tuple[Array, Array]:
         """The features of the training set, and the signs of its labels."""
-        return self.model.draw_training(self.draw, self.query)
+        features, positive = self.model.draw_training(self.draw, self.query)
+        return features, 2.0 * positive - 1.0
 
     @cached_property
     def readout(self) -> LinearReadout:
         """The trained readout."""
-        features, sign = self.training
-        check_classes(sign)
+        check_classes(self.training[1])
         settings = self.draw.settings
-        return fit_readout(features, sign, settings["reg"], get_loss(settings["loss"]))
+        return fit_readout(*self.training, settings["reg"], get_loss(settings["loss"]))
 
     @cached_property
     def margins(self) -> Array:

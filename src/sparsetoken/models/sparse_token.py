@@ -89,12 +89,14 @@ class NearOptimal:
     @property
     def auc(self) -> Estimate:
         """Fraction of pairs in the right order."""
-        error = self._error(1.0 - self.reached.auc, 0.5)
-        return Estimate(1.0 - error, error.uncertainty)
+        return self._beside_error(self.reached.auc, 0.5)
 
     def recall(self, fpr: float) -> Estimate:
         """Return the fraction of the positives above the threshold that ``fpr`` sets."""
-        error = self._error(1.0 - self.reached.recall(fpr), 1.0 - fpr)
+        return self._beside_error(self.reached.recall(fpr), fpr)
+
+    def _beside_error(self, reached: float, chance: float) -> Estimate:
+        error = self._error(1.0 - reached, 1.0 - chance)
         return Estimate(1.0 - error, error.uncertainty)
 
     def _error(self, reached: float, chance: float) -> Estimate:

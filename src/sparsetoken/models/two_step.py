@@ -5,7 +5,6 @@ Any pooling that is not given a query learns it in the same way.
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from sparsetoken.losses import get_loss
@@ -43,12 +42,13 @@ class TwoStepAttention(Attention):
 
     def tuned(self, study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:
         """Return the learning rates that give this sharpness and align the query best."""
-        rates = _best_rates(study, choice)
-        unit = _learned_query(study, choice, rates).sharpness
+        from sparsetoken.theory import alignment
+
+        split, steps = choice["split"], _best_steps(study, choice)
+        unit = alignment(study.problem, alpha=split * study.alpha, **steps).sharpness
         # A single token leaves nothing to attend to: the query stays zero at any rate.
         lr_query = choice["sharpness"] / unit if unit > 0 else 0.0
-        kept = {name: choice[name] for name in ("split", "reg", "loss")}
-        return kept | {"beta": 1.0, **rates, "lr_query": lr_query}
+        return {"split": split, "reg": choice["reg"]} | steps | {"lr_query": lr_query}
 
     def outcomes(self, study: StudySize, choice: dict[str, Any], n_points: int) -> list[Any]:
         """Return the readouts for a query that is luckier and one that is less lucky.
@@ -57,17 +57,19 @@ class TwoStepAttention(Attention):
         fluctuates, and the mean error is larger because the error is convex in it. To leading order
         the mean is the average of two values: one standard deviation below, and one above.
         """
+        from sparsetoken.theory import alignment
         from sparsetoken.theory.features import get_model
         from sparsetoken.theory.readout.risk import solve_along
         from sparsetoken.theory.two_steps import possible_rates
 
-        problem, split, rates = study.problem, choice["split"], _best_rates(study, choice)
-        learned = _learned_query(study, choice, rates)
+        problem, split, steps = study.problem, choice["split"], _best_steps(study, choice)
+        sizes = split * study.alpha, split * study.n_samples
+        learned = alignment(problem, alpha=sizes[0], **steps)
         cosines: Sequence[float] = [learned.cosine]
         if not math.isinf(study.n_samples):
             moved = [
-                _learned_query(replace(study, problem=problem.with_rate(rate)), choice, rates)
-                for rate in possible_rates(problem.positive_rate, split * study.n_samples)
+                alignment(problem.with_rate(rate), alpha=sizes[0], **steps)
+                for rate in possible_rates(problem.positive_rate, sizes[1])
             ]
             cosines = cosine_quantiles(learned, moved, study.dim)
         alpha, sharpness = (1.0 - split) * study.alpha, choice["sharpness"]
@@ -81,22 +83,18 @@ class TwoStepAttention(Attention):
         return sample_query(draw.problem, draw.parts[0], draw.dim, random_state=draw.rng, **steps)
 
 
-def _best_rates(study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:
-    """Return the rates of the first step: the bias's aligns the query best with the signal."""
+def _best_steps(study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:
+    """Return the two steps with a query step of unit rate.
+
+    The rate of the bias aligns the query best with the signal.
+    """
     from sparsetoken.theory import best_bias_rate
 
-    split = choice["split"]
+    split, first = choice["split"], {"loss": choice["loss"], "lr_readout": _LR_READOUT}
     sizes = {"alpha": split * study.alpha, "n_samples": split * study.n_samples}
-    rate = best_bias_rate(study.problem, loss=choice["loss"], lr_readout=_LR_READOUT, **sizes)
-    return {"lr_readout": _LR_READOUT, "lr_bias": rate}
-
-
-def _learned_query(study: StudySize, choice: dict[str, Any], rates: dict[str, Any]) -> Any:
-    """Return what a query step of unit rate learns."""
-    from sparsetoken.theory import alignment
-
-    alpha = choice["split"] * study.alpha
-    return alignment(study.problem, alpha=alpha, loss=choice["loss"], lr_query=1.0, **rates)
+    lr_bias = best_bias_rate(study.problem, **first, **sizes)
+    rates = {"beta": 1.0, "lr_readout": _LR_READOUT, "lr_bias": lr_bias, "lr_query": 1.0}
+    return {"loss": choice["loss"]} | rates
 
 
 def cosine_quantiles(learned: Any, at_rates: Sequence[Any], dim: float) -> tuple[float, float]:

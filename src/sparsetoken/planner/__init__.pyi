@@ -1,4 +1,3 @@
-from .measured import read_curve
 from .pilot import PilotPlan
 from .planner import Plan, PlanCurve, Planner, plan
 from .solve import UnreachableError
@@ -12,5 +11,4 @@ __all__ = [
     "TestSetPlan",
     "UnreachableError",
     "plan",
-    "read_curve",
 ]

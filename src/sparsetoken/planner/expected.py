@@ -26,7 +26,7 @@ from sparsetoken.models import Model, OneClassError, Range
 from sparsetoken.models.base import StudySize
 from sparsetoken.performance import Performance
 from sparsetoken.planner.metric import Metric
-from sparsetoken.planner.words import Progress
+from sparsetoken.planner.words import Progress, no_progress
 from sparsetoken.sequences.threads import one_blas_thread
 from sparsetoken.theory.envelope_averages import envelope_moments
 from sparsetoken.theory.readout.trained import RESOLUTION
@@ -46,16 +46,23 @@ Choice = dict[str, Any]
 
 @dataclass(frozen=True)
 class Study(StudySize):
-    """A problem, so many samples of so many features, and the error asked of them.
+    """A model for a problem, so many samples of so many features, and the error asked of them.
 
     The quantity ``unknown`` is to be found; :meth:`at` puts a value in its place.
     """
 
-    target: float
+    model: Model
     metric: Metric
+    target: float
     unknown: str
+    progress: Progress = no_progress
     factor: float = 1.0
     """On the strengths of all kinds of the problem; where ``signal`` is unknown, they are one."""
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the samples are so few that trainings are cheap and say more than a limit."""
+        return self.n_samples <= self.model.drawn_up_to and self.dim <= _MOST_DIMENSIONS
 
     def at(self, value: float) -> "Study":
         """Return the study in which the unknown has this value."""
@@ -66,100 +73,94 @@ class Study(StudySize):
             return replace(self, problem=problem)
         return replace(self, **{self.unknown: value})  # type: ignore[arg-type]
 
+    def say(self, doing: str) -> None:
+        """Report progress."""
+        self.progress(f"{self.model.name}: {doing}")
 
-def choose(
-    model: Model, study: Study, progress: Progress, start: Choice | None = None
-) -> tuple[Choice, Estimate]:
+
+def choose(study: Study, start: Choice | None = None) -> tuple[Choice, Estimate]:
     """Return the best choice and its expectation; ``start`` is that of a neighboring study."""
-    progress(f"{model.name}: choosing the settings")
-    choice = first_choice(model, study) if start is None else improve(model, study, start)
-    return choice, expected_error(model, study, choice)
+    study.say("choosing the settings")
+    choice = first_choice(study) if start is None else improve(study, start)
+    return choice, expected_error(study, choice)
 
 
-def first_choice(model: Model, study: Study) -> Choice:
+def first_choice(study: Study) -> Choice:
     """Return a good choice from scratch: the best of a coarse grid, improved, for every loss."""
-    space = model.search_space(study.problem)
+    space = study.model.search_space(study.problem)
     if not space:
         return {}
     starts = [s.starts if isinstance(s, Range) else s[:1] for s in space.values()]
     grid = [dict(zip(space, values, strict=True)) for values in product(*starts)]
-    best = min(grid, key=lambda choice: search_value(model, study, choice))
-    choices = [improve(model, study, best)]
-    choices += [
-        improve(model, study, choices[0] | {name: word})
+    first = improve(study, min(grid, key=lambda choice: search_value(study, choice)))
+    choices = [first] + [
+        improve(study, first | {name: word})
         for name, words in space.items()
         if not isinstance(words, Range)
         for word in words[1:]
     ]
-    return min(choices, key=lambda choice: search_value(model, study, choice))
+    return min(choices, key=lambda choice: search_value(study, choice))
 
 
-def improve(model: Model, study: Study, choice: Choice) -> Choice:
+def improve(study: Study, choice: Choice) -> Choice:
     """Return the best choice near ``choice``, with the same words."""
-    space = model.search_space(study.problem)
+    space = study.model.search_space(study.problem)
     ranges = {name: one for name, one in space.items() if isinstance(one, Range)}
     if not ranges:
         return choice
 
-    def decode(x: Sequence[float]) -> Choice:
-        values = (
-            float(expit(value)) if one.is_fraction else math.exp(value)
-            for value, one in zip(x, ranges.values(), strict=True)
-        )
-        return choice | dict(zip(ranges, values, strict=True))
+    def encode(one: Range, value: float) -> float:
+        return float(logit(value)) if one.is_fraction else math.log(value)
+
+    def decode(x: Any) -> Choice:
+        pairs = zip(ranges.items(), np.atleast_1d(x).tolist(), strict=True)
+        return choice | {
+            name: float(expit(value)) if one.is_fraction else math.exp(value)
+            for (name, one), value in pairs
+        }
 
     def value(x: Any) -> float:
-        return search_value(model, study, decode(np.atleast_1d(x).tolist()))
+        return search_value(study, decode(x))
 
-    bounds = np.array([[_encode(one, end) for end in one[:2]] for one in ranges.values()])
-    center = np.array([_encode(one, choice[name]) for name, one in ranges.items()])
+    bounds = np.array([[encode(one, end) for end in one[:2]] for one in ranges.values()])
+    center = np.array([encode(one, choice[name]) for name, one in ranges.items()])
     center = np.clip(center, *bounds.T)
     if len(ranges) == 1:
         near = max(bounds[0, 0], center[0] - _DECADE), min(bounds[0, 1], center[0] + _DECADE)
         found = minimize_scalar(value, bounds=near, method="bounded", options={"xatol": 0.3})
-        return decode([float(found.x)])
+        return decode(found.x)
     steps = np.array([one.step for one in ranges.values()])
     steps[center + steps > bounds[:, 1]] *= -1.0  # a simplex on its bound would be flat
     simplex = np.stack([center, *(center + np.diag(steps))])
     options = {"initial_simplex": simplex, "maxfev": 36, "fatol": 2e-3, "xatol": 0.2}
-    found = minimize(value, center, method="Nelder-Mead", bounds=bounds, options=options)
-    return decode(found.x.tolist())
+    return decode(minimize(value, center, method="Nelder-Mead", bounds=bounds, options=options).x)
 
 
-def _encode(one: Range, value: float) -> float:
-    return float(logit(value)) if one.is_fraction else math.log(value)
-
-
-def search_value(model: Model, study: Study, choice: Choice) -> float:
+def search_value(study: Study, choice: Choice) -> float:
     """Return the log of the expected error on few points; large if not solved."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        results = model.outcomes(study, choice, _SEARCH_POINTS)
+        results = study.model.outcomes(study, choice, _SEARCH_POINTS)
     if not all(getattr(result, "converged", True) for result in results):
         return _UNSOLVED
     return math.log(max(_mean_error(results, study, choice), 1e-300))
 
 
-def expected_error(model: Model, study: Study, choice: Choice) -> Estimate:
+def expected_error(study: Study, choice: Choice) -> Estimate:
     """Return the expected error at this finite size, with its numerical error."""
-    if is_drawn(model, study):
-        return _mean_of_trials(model, study, choice)
-    results = model.outcomes(study, choice, _ACCURATE_POINTS)
+    if study.is_drawn:
+        return _mean_of_trials(study, choice)
+    results = study.model.outcomes(study, choice, _ACCURATE_POINTS)
     # The results share their points, so their numerical errors do not average out.
     bars = [study.metric.error(result).uncertainty for result in results]
     return Estimate(_mean_error(results, study, choice), sum(bars) / len(bars))
-
-
-def is_drawn(model: Model, study: Study) -> bool:
-    """Whether the samples are so few that trainings are cheap and say more than a limit."""
-    return study.n_samples <= model.drawn_up_to and study.dim <= _MOST_DIMENSIONS
 
 
 def _mean_error(results: Sequence[Any], study: Study, choice: Choice) -> float:
     """Return the mean error of equally likely results, the bias of each a deviation off.
 
     The rest of a readout matters less: its direction differs between samples, but its overlaps
-    hardly do.
+    hardly do. Only for the error does the bias matter: always predicting one class can do well.
     """
     errors, metric = [], study.metric
     n_samples = (1.0 - choice.get("split", 0.0)) * study.n_samples
@@ -167,10 +168,8 @@ def _mean_error(results: Sequence[Any], study: Study, choice: Choice) -> float:
         if not hasattr(result, "readout"):
             errors.append(metric.error(result))
             continue
-        noise = 0.0
-        # Only for the error does the bias matter: always predicting one class can do well.
-        if metric.name == "error" and not math.isinf(n_samples):
-            noise = bias_noise(result, n_samples)
+        matters = metric.name == "error" and math.isfinite(n_samples)
+        noise = bias_noise(result, n_samples) if matters else 0.0
         for bias in {result.readout.bias - noise, result.readout.bias + noise}:
             moved = Performance(result.law, result.readout._replace(bias=bias), result.loss)
             errors.append(metric.error(moved))
@@ -184,36 +183,27 @@ def bias_noise(result: Any, n_samples: float) -> float:
     √(E[ℓ′(p)²]/n), and the bias follows by that over its derivative E[ℓ″(p)/(1 + χc²ℓ″(p))].
     """
     points, readout = result.law.points, result.readout
-    moments = envelope_moments(
-        result.loss,
-        points.label,
-        score_mean(points, readout),
-        points.scale,
-        readout.norm_rest,
-        math.exp(readout.log_chi),
-        resolution=RESOLUTION,
-    )
+    score, chi = score_mean(points, readout), math.exp(readout.log_chi)
+    solved = result.loss, points.label, score, points.scale, readout.norm_rest, chi
+    moments = envelope_moments(*solved, resolution=RESOLUTION)
     slope = math.sqrt(points.average(moments.hh) / n_samples)
     return slope / float(points.average(moments.k))
 
 
-def _mean_of_trials(model: Model, study: Study, choice: Choice) -> Estimate:
+def _mean_of_trials(study: Study, choice: Choice) -> Estimate:
     """Return the mean error over fresh trainings, with its standard error.
 
     It is that of chance where a training sees one class only.
     """
-    settings = model.tuned(study, choice)
+    model, errors = study.model, []
     points = {"n_points": _TRIAL_POINTS} if "n_points" in model.settings else {}
-    chance = study.metric.chance(study.problem.positive_rate)
-    errors = []
+    asked = study.problem, study.alpha, round(study.dim), model.tuned(study, choice) | points
     with one_blas_thread():
         for seed in np.random.SeedSequence(_SEED).spawn(_TRIALS):
-            rng = np.random.default_rng(seed)
-            drawn_from = study.problem, study.alpha, round(study.dim), settings | points
-            trial = model.trial(*drawn_from, rng)
+            trial = model.trial(*asked, np.random.default_rng(seed))
             try:
                 errors.append(float(study.metric.error(trial)))
             except OneClassError:
-                errors.append(chance)
-    bar = float(np.std(errors, ddof=1)) / math.sqrt(_TRIALS)
-    return Estimate(float(np.mean(errors)), bar)
+                rate = study.problem.positive_rate
+                errors.append(study.metric.chance(min(rate, 1.0 - rate)))
+    return Estimate.from_batches(float(np.mean(errors)), errors)

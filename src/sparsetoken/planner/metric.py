@@ -40,11 +40,12 @@ class Metric(ABC):
         """
 
     @abstractmethod
-    def chance(self, positive_rate: float) -> float:
-        """Return the error of a classifier that has learned nothing."""
+    def chance(self, constant: float) -> float:
+        """Return the error of chance; ``constant`` is that of always predicting one class."""
 
-    def check(self, target: float, chance: float) -> float:
-        """Return a target error, or raise ValueError if ``chance`` meets it."""
+    def check(self, target: float, constant: float) -> float:
+        """Return a target error, or raise ValueError if chance meets it."""
+        chance = self.chance(constant)
         target = check_real("error", target, low=0.0, high=1.0, above=True)
         if target >= chance:
             reason = "that of always predicting the commonest class"
@@ -74,8 +75,8 @@ class _ErrorRate(Metric):
         missed = (1.0 - signal_free) * ndtr(threshold - distance) + signal_free * ndtr(threshold)
         return rate * missed + (1.0 - rate) * ndtr(-threshold)
 
-    def chance(self, positive_rate: float) -> float:
-        return min(positive_rate, 1.0 - positive_rate)  # of always predicting the commoner class
+    def chance(self, constant: float) -> float:
+        return constant
 
     def words(self, error: float) -> str:
         article = "an" if f"{100.0 * error:.3g}".startswith(("8", "11", "18")) else "a"
@@ -93,7 +94,7 @@ class _Auc(Metric):
     def of_gaussians(self, distance: Floats, signal_free: Any, rate: float) -> Floats:
         return 1.0 - (1.0 - signal_free) * ndtr(distance / np.sqrt(2.0)) - 0.5 * signal_free
 
-    def chance(self, positive_rate: float) -> float:
+    def chance(self, constant: float) -> float:
         return 0.5
 
     def words(self, error: float) -> str:
@@ -112,7 +113,7 @@ class _Recall(Metric):
         found = ndtr(distance + ndtri(self.fpr))  # the negatives set the threshold
         return 1.0 - (1.0 - signal_free) * found - signal_free * self.fpr
 
-    def chance(self, positive_rate: float) -> float:
+    def chance(self, constant: float) -> float:
         return 1.0 - self.fpr  # random alarms miss the others
 
     def words(self, error: float) -> str:

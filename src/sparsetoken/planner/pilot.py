@@ -1,21 +1,34 @@
 """Plans from measured performance: ``plan.from_pilot`` and ``plan.from_curve``."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
+from scipy.stats import rankdata
 from sklearn.utils.validation import _num_samples
 
-from sparsetoken._types import Floats
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken._validation import check_count, check_real
 from sparsetoken.estimators import SparseTokenClassifier
-from sparsetoken.estimators.folds import check_groups
+from sparsetoken.estimators.folds import check_groups, fit_rows, split, take_rows
 from sparsetoken.inspection.estimation import count_labels
-from sparsetoken.planner.curves import CurvePoints, Posterior, extrapolate
-from sparsetoken.planner.measured import curve_points, cut_pilot, pilot_points, train_on_parts
+from sparsetoken.planner.curves import (
+    PILOT,
+    CurvePoints,
+    PilotNoise,
+    Posterior,
+    complete_measurements,
+    correlated,
+    curve_points,
+    extrapolate,
+    likeness,
+    smoothed,
+)
 from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
 from sparsetoken.planner.words import (
     PlanResult,
@@ -28,9 +41,11 @@ from sparsetoken.planner.words import (
 from sparsetoken.problem import RandomState
 from sparsetoken.sequences.sequences import as_sequences
 
+_FOLDS = 5
 _REPEATS = 2  # times the pilot is cut anew
 _REACH = 100  # times the pilot: the extrapolation is not asked about larger studies
 _LEVELS = (0.1, 0.5, 0.9)
+_FEWEST_ALARMS = 2.0  # of negatives: with fewer expected, a recall cannot be measured
 
 
 class PilotCurve(NamedTuple):
@@ -179,7 +194,7 @@ class PilotPlan(PlanResult):
     def learns(self) -> bool:
         """Whether a metric clearly beats chance at the largest size."""
         points, last = self.points, int(self.points.sizes.argmax())
-        chances = [m.chance(0.5) if m.name != "error" else points.chance for m in points.metrics]
+        chances = [metric.chance(points.chance) for metric in points.metrics]
         return bool(np.any(chances - points.errors[:, last] > 3.0 * points.bars[:, last]))
 
     def measured(self) -> tuple[str, list[tuple[float, float, float]]]:
@@ -187,10 +202,10 @@ class PilotPlan(PlanResult):
 
         That is the plan's metric, or else the first.
         """
-        points, row = self.points, self.points.row(self.metric) or 0
-        columns = points.sizes, points.errors[row], points.bars[row]
-        rows = sorted(zip(*(column.tolist() for column in columns), strict=True))
-        return points.metrics[row].label, rows
+        points, metrics = self.points, self.points.metrics
+        row = metrics.index(self.aim) if self.aim in metrics else 0
+        table = np.stack([points.sizes, points.errors[row], points.bars[row]], axis=1)
+        return metrics[row].label, sorted(map(tuple, table.tolist()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
@@ -208,6 +223,144 @@ class PilotPlan(PlanResult):
 
 def _whole(size: float) -> int | None:
     return math.ceil(size) if math.isfinite(size) else None
+
+
+class HeldOut(NamedTuple):
+    """Held-out predictions on a pilot, with axes for sizes, for trainings and for samples.
+
+    NaN stands for a sample that was trained on.
+    """
+
+    labels: Indices
+    """Class of each sample, counted from 0."""
+    sizes: Floats
+    """Mean number of samples that were trained on, shape (sizes,)."""
+    wrong: Floats
+    """1 for a wrong label, 0 for a right one."""
+    scores: Floats
+    """Score in favor of the second class; all NaN with more classes, or without scores."""
+
+
+def cut_pilot(y: Array, groups: Any, rng: np.random.Generator) -> list[Indices]:
+    """Return folds of a pilot: stratified, and with no group in two of them."""
+    labels = np.unique(y, return_inverse=True)[1]
+    folds = split(_FOLDS, labels, np.ones(labels.size), groups, np.arange(labels.size), rng)
+    if not folds:
+        raise ValueError("groups must be at least two for every class, to train and to test on")
+    return [fold.held_out for fold in folds]
+
+
+def train_on_parts(
+    estimator: Any,
+    X: Any,
+    y: Array,
+    cuts: Sequence[list[Indices]],
+    *,
+    groups: Any = None,
+    progress: Progress = no_progress,
+) -> HeldOut:
+    """Train ``estimator`` on parts of the pilot and test it on the others.
+
+    In each of the ``cuts`` it is trained on one fold, on two neighboring ones, and so on, and
+    tested on all the others; each fold takes its turn. So every sample is tested equally often at
+    each size. A part that the estimator cannot be trained on is left out, and so is a size at which
+    a sample was never tested. If nothing is left, ValueError says why.
+    """
+    labels = np.unique(y, return_inverse=True)[1]
+    turns = [[*cut[first:], *cut[:first]] for cut in cuts for first in range(len(cut))]
+    shape = (min(map(len, cuts)) - 1, len(turns), labels.size)
+    size, wrong, scores = np.zeros(shape[:2]), np.full(shape, np.nan), np.full(shape, np.nan)
+    reason: object = "each part has samples of one class only"
+    for step, row in np.ndindex(shape[:2]):
+        progress(f"training {step * len(turns) + row + 1} of {size.size} on parts of the pilot")
+        train = np.sort(np.concatenate(turns[row][: step + 1]))
+        test = np.concatenate(turns[row][step + 1 :])
+        size[step, row] = train.size
+        if np.unique(labels[train]).size <= labels.max():
+            continue
+        try:
+            fitted = fit_rows(estimator, train, X, y, groups)
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as failure:
+            reason = failure
+            continue
+        tested = take_rows(X, test)
+        wrong[step, row, test] = fitted.predict(tested) != y[test]
+        methods = [m for m in ("decision_function", "predict_proba") if hasattr(fitted, m)]
+        if labels.max() == 1 and methods:
+            found = np.reshape(getattr(fitted, methods[0])(tested), (test.size, -1))
+            scores[step, row, test] = found[:, -1]
+    complete = np.isfinite(wrong).any(axis=1).all(axis=1)
+    if not complete.any():
+        raise ValueError(f"X must have parts to train on and to test on: {reason}")
+    return HeldOut(labels, size.mean(axis=1)[complete], wrong[complete], scores[complete])
+
+
+def pilot_points(held_out: HeldOut, metric: Metric | None = None) -> CurvePoints:
+    """Return mean errors and ranks, with the covariance between the samples tested.
+
+    A recall is measured only if ``metric`` asks for it and the negatives are enough.
+    """
+    labels, counts, n = held_out.labels, np.bincount(held_out.labels), held_out.labels.size
+    metrics, values, influences = [], [], []
+
+    def add(metric: Metric, lost: Floats, weights: Floats) -> None:
+        """Add what each sample loses, by size, and how much it moves the mean."""
+        metrics.append(metric)
+        values.append(lost @ weights)
+        influences.append((lost - values[-1][:, np.newaxis]) * weights)
+
+    add(get_metric("error"), np.nanmean(held_out.wrong, axis=1), np.full(n, 1.0 / n))
+    if np.isfinite(held_out.scores).any():
+        add(get_metric("auc"), _by_sample(_wrong_pairs, held_out), 0.5 / counts[labels])
+        influences[1] *= 2.0  # the same pairs are wrong in both classes
+        fpr = getattr(metric, "fpr", 0.0)
+        if metric is not None and fpr * counts[0] >= _FEWEST_ALARMS:
+            lost = _by_sample(partial(_outside, fpr=fpr), held_out)
+            add(metric, lost, labels / counts[1])
+            # A negative above the threshold raises it: by the ratio of Gaussian densities there.
+            recall = np.clip(1.0 - values[2], 1e-3, 1.0 - 1e-3)
+            ratio = np.exp(0.5 * (ndtri(fpr) ** 2 - ndtri(recall) ** 2))[:, np.newaxis]
+            influences[2] += ratio * (lost - fpr) * (labels == 0) / counts[0]
+    errors, influence = np.array(values), np.concatenate(influences)
+    covariance = influence @ influence.T * n / (n - 1)
+    bars = np.sqrt(np.diag(covariance)).reshape(errors.shape)
+    # As angles: by the samples tested, and by those trained on. The errors of all sizes come from
+    # the same pilot, so neighboring sizes have both in common.
+    rates, size = smoothed(errors, metrics, n).ravel(), held_out.sizes / n
+    slope = 0.5 / np.sqrt(rates * (1.0 - rates))
+    tested = covariance * np.outer(slope, slope)
+    tested += np.diag(np.maximum(0.125 / n - np.diag(tested), 0.0))  # no error seen is no proof
+    trained = PilotNoise.training / n * np.sqrt(np.outer(size, size)) * likeness(size, size)
+    common = correlated(len(metrics), PilotNoise.common)
+    fixed = tested + np.kron(common, trained) + 1e-5 * np.eye(rates.size)
+    chance = 1.0 - counts.max() / n
+    return CurvePoints(tuple(metrics), held_out.sizes, errors, bars, n, n, chance, PILOT, fixed)
+
+
+def _by_sample(lost: Callable[[Floats, Any], Floats], held_out: HeldOut) -> Floats:
+    """Return, by size and sample, the mean over trainings of what ``lost`` says of scores."""
+    table = np.full(held_out.scores.shape, np.nan)
+    for training in np.ndindex(table.shape[:2]):
+        tested = np.isfinite(held_out.scores[training])
+        positive = held_out.labels[tested] == 1
+        if 0 < positive.sum() < positive.size:
+            table[training][tested] = lost(held_out.scores[training][tested], positive)
+    return np.nanmean(table, axis=1)
+
+
+def _wrong_pairs(scores: Floats, positive: Any) -> Floats:
+    """Return the fraction of the other class that each is ranked wrongly against."""
+    below = rankdata(scores)
+    for mask in (positive, ~positive):
+        below[mask] -= rankdata(scores[mask])  # what is left counts the other class
+    fraction = below / np.where(positive, np.sum(~positive), np.sum(positive))
+    return np.where(positive, 1.0 - fraction, fraction)
+
+
+def _outside(scores: Floats, positive: Any, fpr: float) -> Floats:
+    """Return 1 for a positive below the quantile of the negatives, and for a negative above."""
+    threshold = np.quantile(scores[~positive], 1.0 - fpr, method="higher")
+    return np.where(positive, scores < threshold, scores > threshold).astype(float)
 
 
 def plan_from_pilot(
@@ -281,8 +434,7 @@ def plan_from_pilot(
         raise ValueError(f"y must have at least two labels, got {len(counts)}")
     if len(counts) > 2 and aim.name != "error":
         raise ValueError(f"metric must be 'error' with {len(counts)} labels in y, got {metric!r}")
-    most_common = max(counts.values()) / labels.size
-    target = aim.check(error, 1.0 - most_common if aim.name == "error" else aim.chance(0.5))
+    target = aim.check(error, 1.0 - max(counts.values()) / labels.size)
     rng = np.random.default_rng(random_state)
     cuts = [cut_pilot(labels, codes, rng) for _ in range(repeats)]
     if estimator is None:
@@ -355,13 +507,11 @@ def plan_from_curve(
     aim = get_metric(metric, fpr)
     n_test = check_count("n_test", n_test, minimum=2)
     chance = check_real("chance", chance, low=0.0, high=1.0, above=True)
-    target = aim.check(error, chance if aim.name == "error" else aim.chance(0.5))
-    tables: dict[Metric, ArrayLike | None] = {get_metric("error"): errors}
-    for name, table in (("auc", aucs), ("recall", recalls)):
-        tables[get_metric(name, fpr)] = None if table is None else 1.0 - np.asarray(table, float)
-    points = curve_points(sizes, tables, n_test, chance)
+    target = aim.check(error, chance)
+    tables = {get_metric("error"): errors}
+    for other, table in (("auc", aucs), ("recall", recalls)):
+        tables[get_metric(other, fpr)] = None if table is None else 1.0 - np.asarray(table, float)
+    points = curve_points(*complete_measurements(sizes, tables), n_test, chance)
     method = f"measured on {n_test} test samples at {np.unique(points.sizes).size} sizes"
-    name = "the classifier of the curve"
-    return PilotPlan(
-        target, aim, extrapolate(points), "learning curve", "samples", name, {}, method
-    )
+    description = "learning curve", "samples", "the classifier of the curve", dict[Any, int]()
+    return PilotPlan(target, aim, extrapolate(points), *description, method)

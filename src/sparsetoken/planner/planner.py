@@ -4,19 +4,20 @@ import contextlib
 import math
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetoken import models
-from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken._validation import check_choice, check_real
 from sparsetoken.estimate import Estimate
 from sparsetoken.models import Model
-from sparsetoken.planner.expected import Study, choose, is_drawn
+from sparsetoken.planner.expected import Study, choose
 from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
 from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
 from sparsetoken.planner.solve import (
-    Solution,
+    LONGEST,
     UnreachableError,
     fewest_samples,
     least_alpha,
@@ -38,8 +39,7 @@ from sparsetoken.vocabulary import PARAMETERS, group
 
 CLASSIFIERS = (models.DEFAULT, "two-step", "pooled", "vectorized")
 """What a plan compares; "optimal" is besides the best that any learner can do."""
-_PROBLEM = group("problem")
-_PLANNED_WITH = ("n_samples", "dim", *_PROBLEM)
+_PLANNED_WITH = ("n_samples", "dim", *group("problem"))
 _FEW_SAMPLES = 60  # chance decides much in a single study
 _POINTS = 9  # of a curve
 _RAREST = 1e-4
@@ -80,20 +80,18 @@ class Plan(PlanResult):
     _drawing, _words = "draw_plan", words_by_theory
     answer, floor = property(answer_by_theory), property(least_by_theory)
 
-    def __init__(
-        self, model: Model, solution: Solution, asked: Study, progress: Progress = no_progress
-    ) -> None:
-        study, self._choice, self.error = solution
+    def __init__(self, asked: Study) -> None:
+        study, self._choice, self.error = solve(asked)
         problem, (first, *_) = study.problem, study.problem.kinds
         several = isinstance(problem, Population)
-        self._model, self._study, self._asked, self._progress = model, study, asked, progress
+        self._study, self._asked, self._model = study, asked, study.model
         self.problem, self.aim, self.metric = problem, study.metric, study.metric.name
         self.n_samples, self.dim = int(study.n_samples), int(study.dim)
         self.n_tokens: int | None = None if several else first.n_tokens
         self.n_signal: int | None = None if several else first.n_signal
         self.signal = float(study.factor if several else first.signal)
         self.positive_rate, self.n_kinds = problem.positive_rate, problem.n_kinds
-        self.solved_for, self.model = study.unknown, model.name
+        self.solved_for, self.model = study.unknown, study.model.name
         self.target = None if study.unknown == "error" else study.target
 
     @cached_property
@@ -126,17 +124,15 @@ class Plan(PlanResult):
     @cached_property
     def curve(self) -> PlanCurve:
         """Expected error against the quantity solved for, or the number of samples."""
-        quantity = "n_samples" if self.solved_for == "error" else self.solved_for
+        asked = self._asked
+        if asked.unknown == "error":
+            asked = replace(asked, unknown="n_samples")
+        quantity = asked.unknown
         values, planned = self._around(quantity), getattr(self, quantity)
-        errors = {planned: self.error}
-        below, above = [v for v in values if v < planned], [v for v in values if v > planned]
-        for side in (below[::-1], above):
-            choice = self._choice
-            for value in side:
-                study = replace(self._study, n_samples=value)
-                if quantity != "n_samples":
-                    study = self._asked.at(value)
-                choice, errors[value] = choose(self._model, study, self._progress, choice)
+        errors, choices = {planned: self.error}, {planned: self._choice}
+        place = values.index(planned)
+        for before, value in [*pairwise(values[place::-1]), *pairwise(values[place:])]:
+            choices[value], errors[value] = choose(asked.at(value), choices[before])
         return PlanCurve(quantity, tuple(values), tuple(errors[value] for value in values))
 
     def _around(self, quantity: str) -> list[float]:
@@ -159,8 +155,7 @@ class Plan(PlanResult):
         knows the signal's direction.
         """
         study = self._study
-        others = _classifiers_for(self.problem, but=self.model)
-        expected = {other.name: choose(other, study, self._progress)[1] for other in others}
+        expected = {other.model.name: choose(other)[1] for other in self._with_others(study)}
         if self.model != "optimal":
             expected["optimal"] = self.aim.error(optimal(self.problem, study.alpha))
         if self.metric == "error":
@@ -173,12 +168,17 @@ class Plan(PlanResult):
         target = self.target or float(self.error)
         asked = replace(self._study, n_samples=math.nan, target=target, unknown="n_samples")
         needed = dict[str, int | None]()
-        for other in _classifiers_for(self.problem, but=self.model):
+        for other in self._with_others(asked):
             try:
-                needed[other.name] = int(solve(other, asked, self._progress).study.n_samples)
+                needed[other.model.name] = int(solve(other)[0].n_samples)
             except UnreachableError:
-                needed[other.name] = None
+                needed[other.model.name] = None
         return needed
+
+    def _with_others(self, study: Study) -> list[Study]:
+        """Return the study of each other classifier."""
+        suitable = _classifiers_for(self.problem)
+        return [replace(study, model=model) for model in suitable if model.name != self.model]
 
     @cached_property
     def least_samples(self) -> int:
@@ -195,7 +195,7 @@ class Plan(PlanResult):
     @property
     def basis(self) -> str:
         """What the expectation rests on."""
-        if is_drawn(self._model, self._study):
+        if self._study.is_drawn:
             return "The expectation is the mean over simulated trainings of this size."
         return f"The expectation is that of {self._model.basis}."
 
@@ -333,16 +333,17 @@ class Planner:
         empirical law, which was within 10 % (one standard deviation) on random problems.
         """
         check_choice("model", model, (*CLASSIFIERS, "optimal", "best"))
-        study = _make_study(
-            get_metric(metric, fpr),
+        best = model == "best"
+        asked = _make_study(
             problem,
             {"n_samples": n_samples, "dim": dim, "error": error},
             {"n_tokens": n_tokens, "signal": signal},
             {"n_signal": n_signal, "positive_rate": positive_rate, "n_kinds": n_kinds},
+            metric=get_metric(metric, fpr),
+            model=models.get(models.DEFAULT if best else model),
+            progress=progress,
         )
-        best = model == "best"
-        candidates = _classifiers_for(study.problem) if best else [models.get(model)]
-        return _plan_best(candidates, study, progress)
+        return _plan_best(_classifiers_for(asked.problem) if best else [asked.model], asked)
 
     from_pilot = staticmethod(plan_from_pilot)
     from_curve = staticmethod(plan_from_curve)
@@ -356,46 +357,44 @@ plan = Planner()
 
 
 def _make_study(
-    metric: Metric,
     problem: Problem | None,
     sizes: dict[str, Any],
     of_problem: dict[str, Any],
     fixed: dict[str, Any],
+    *,
+    metric: Metric,
+    **how: Any,
 ) -> Study:
     """Check what was asked, of which exactly one is None; a problem replaces what it has."""
+    asked = sizes | of_problem
     if problem is not None:
         problem = _check_problem(problem, of_problem | fixed)
         several = isinstance(problem, Population) and None not in sizes.values()
-        of_problem = {"signal": None} if several else {}
-    asked = sizes | of_problem
+        asked = sizes | ({"signal": None} if several else {})
     missing = [name for name, value in asked.items() if value is None]
     if len(missing) != 1:
         raise ValueError(
             f"exactly one of {', '.join(asked)} must be None, the one to solve for; "
             f"got {', '.join(missing) or 'none'}"
         )
-    checked = {
-        name: PARAMETERS[name].check(value)
-        for name, value in (asked | fixed).items()
-        if name not in (*missing, "error")
-    }
     if problem is None:
-        # What is unknown takes the place of a one that it multiplies, or of the shortest length.
-        known = {"signal": 1.0, "n_tokens": checked["n_signal"]} | checked
-        check_real("signal", known["signal"], low=0.0, above=True)
-        check_count("n_signal", known["n_signal"], maximum=known["n_tokens"])
-        check_real("positive_rate", known["positive_rate"], low=_RAREST, high=1.0 - _RAREST)
-        problem = SparseTokenProblem(**{name: known[name] for name in _PROBLEM})
+        known = {name: value for name, value in of_problem.items() if value is not None}
+        problem = SparseTokenProblem(**{"n_tokens": LONGEST, "signal": 1.0} | known | fixed)
+        check_real("signal", problem.signal, low=0.0, above=True)
+        check_real("positive_rate", problem.positive_rate, low=_RAREST, high=1.0 - _RAREST)
+    n_samples, dim = (
+        math.nan if sizes[name] is None else PARAMETERS[name].check(sizes[name])
+        for name in ("n_samples", "dim")
+    )
     rate, target = problem.positive_rate, math.nan
-    n_samples, dim = (checked.get(name, math.nan) for name in ("n_samples", "dim"))
     if n_samples < fewest_samples(rate):
         raise ValueError(
             f"n_samples must be at least {fewest_samples(rate)}, ten of the rarer class at "
             f"positive_rate={rate:g}, got {n_samples}: with fewer, chance decides too much"
         )
     if sizes["error"] is not None:
-        target = metric.check(sizes["error"], metric.chance(rate))
-    return Study(problem, n_samples, dim, target, metric, missing[0])
+        target = metric.check(sizes["error"], min(rate, 1.0 - rate))
+    return Study(problem, n_samples, dim, target=target, unknown=missing[0], metric=metric, **how)
 
 
 def _check_problem(problem: Problem, of_problem: dict[str, Any]) -> Problem:
@@ -409,13 +408,13 @@ def _check_problem(problem: Problem, of_problem: dict[str, Any]) -> Problem:
     return problem
 
 
-def _plan_best(candidates: list[Model], asked: Study, progress: Progress) -> Plan:
+def _plan_best(candidates: list[Model], asked: Study) -> Plan:
     """Return the plan of the model that does best; if all fail, name each reason."""
     plans, failures = list[Plan](), []
     for model in candidates:
         model.check(asked.problem, {}, frozenset({"test_error"}))
         try:
-            plans.append(Plan(model, solve(model, asked, progress), asked, progress))
+            plans.append(Plan(replace(asked, model=model)))
         except UnreachableError as failure:
             failures.append(str(failure))
     if not plans:
@@ -425,10 +424,10 @@ def _plan_best(candidates: list[Model], asked: Study, progress: Progress) -> Pla
     return best(plans, key=lambda plan: float(getattr(plan, asked.unknown)))
 
 
-def _classifiers_for(problem: Problem, but: str = "") -> list[Model]:
+def _classifiers_for(problem: Problem) -> list[Model]:
     """Return the classifiers that can be trained on such sequences."""
     suitable = []
-    for model in (models.get(name) for name in CLASSIFIERS if name != but):
+    for model in map(models.get, CLASSIFIERS):
         with contextlib.suppress(ValueError):
             model.check(problem, {}, frozenset({"test_error"}))
             suitable.append(model)

@@ -11,13 +11,12 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from scipy.optimize import brentq
 
 from sparsetoken import models
 from sparsetoken.estimate import Estimate
-from sparsetoken.models import Model
 from sparsetoken.planner.expected import (
     Choice,
     Study,
@@ -25,11 +24,9 @@ from sparsetoken.planner.expected import (
     expected_error,
     first_choice,
     improve,
-    is_drawn,
     search_value,
 )
 from sparsetoken.planner.metric import Metric
-from sparsetoken.planner.words import Progress
 from sparsetoken.population import Population
 from sparsetoken.problem import Problem
 from sparsetoken.theory import optimal, oracle_error, required_signal
@@ -39,7 +36,7 @@ _TOLERANCE = 3e-3  # of the logarithm of the error, in the search for the best c
 _ACCURACY = 1e-4  # of the same, where the target is met in the end
 _LARGEST_RATIO = 1e5
 _LARGEST_SIGNAL = 1e3
-_LONGEST = 4096
+LONGEST = 4096  # sequences, if their length is the unknown
 _ALPHAS = 1e-9, 1e9  # ends of what is searched for the least samples of any learner
 _HINT_POINTS = 2048  # enough for the two digits of a hint
 
@@ -52,14 +49,6 @@ class UnreachableError(ValueError):
         return {"reachable": False, "answer": str(self)}
 
 
-class Solution(NamedTuple):
-    """A study in which the target is just met, the choice that meets it, and what to expect."""
-
-    study: Study
-    choice: Choice
-    error: Estimate
-
-
 def fewest_samples(positive_rate: float) -> int:
     """Return the fewest samples planned for: ten of the rarer class, on average.
 
@@ -69,11 +58,20 @@ def fewest_samples(positive_rate: float) -> int:
     return math.ceil((1.0 - 1e-6) * _FEWEST_OF_A_CLASS / min(positive_rate, 1.0 - positive_rate))
 
 
-def solve(model: Model, study: Study, progress: Progress) -> Solution:
-    """Return where the target is just met, or raise UnreachableError."""
+def solve(study: Study) -> tuple[Study, Choice, Estimate]:
+    """Return the study in which the target is just met, the choice that meets it, and the error.
+
+    If there is none, UnreachableError says why.
+    """
     if study.unknown == "error":
-        return Solution(study, *choose(model, study, progress))
-    search = _Search(model, study, progress)
+        return study, *choose(study)
+    if study.unknown in ("n_samples", "dim"):
+        study.say("finding its floor")
+        limit = floor(study)
+        if limit >= study.target:
+            name, least = study.model.name, f"its floor is {limit:.3g} at any sample size"
+            raise _unreachable(study, f"cannot be reached by {name}: {least}", limit)
+    search = _Search(study)
     bad, good = search.bracket()
     if search.axis.whole:
         return search.finish(search.bisect(bad, good))
@@ -90,12 +88,6 @@ class Axis(NamedTuple):
     whole: bool = False
     """Whether only whole numbers make sense on the way; others are rounded at the end."""
 
-    def towards(self, end: float, value: float) -> float:
-        """Return the next value on the way to an end."""
-        following = value * self.factor if end > value else value / self.factor
-        following = min(following, end) if end > value else max(following, end)
-        return round(following) if self.whole else following
-
 
 def _axis(study: Study) -> Axis:
     if study.unknown == "n_samples":
@@ -108,105 +100,87 @@ def _axis(study: Study) -> Axis:
         start = 1.0 if isinstance(study.problem, Population) else 4.0
         return Axis(start, _LARGEST_SIGNAL, 1e-3, 1.6)
     fewest = study.problem.kinds[0].n_signal
-    return Axis(min(10 * fewest, 500), fewest, _LONGEST, 2.0, whole=True)
+    return Axis(min(10 * fewest, 500), fewest, LONGEST, 2.0, whole=True)
 
 
 class _Search:
     """The state of a search: a choice that meets the target at the best value so far."""
 
-    def __init__(self, model: Model, study: Study, progress: Progress) -> None:
-        self.model, self.study, self.axis = model, study, _axis(study)
-        self.progress = lambda doing: progress(f"{model.name}: {doing}")
-        if study.unknown in ("n_samples", "dim"):
-            self.progress("finding its floor")
-            limit = floor(model, study)
-            if limit >= study.target:
-                reason = f"its floor is {limit:.3g} at any sample size"
-                self.fail(f"cannot be reached by {model.name}: {reason}", study, limit)
-        elif study.unknown == "n_tokens":
-            self.choice = self.best_choice(self.axis.easiest)
-            if self.excess(self.axis.easiest) > 0.0:
-                self.fail_at_the_easiest()
-        self.choice = self.best_choice(self.axis.start)
+    def __init__(self, study: Study) -> None:
+        self.study, self.axis = study, _axis(study)
+        self.choice = first_choice(study.at(self.axis.start))
 
-    def best_choice(self, value: float) -> Choice:
-        # From scratch: from easy to hard the best choice may move to another valley.
-        return first_choice(self.model, self.study.at(value))
-
-    def excess(self, value: float, choice: Choice | None = None) -> float:
+    def excess(self, value: float, choice: Choice | None = None, exact: bool = False) -> Estimate:
         """Return how far above the target a choice is, in logarithms.
 
         It is computed on few points; next to a boundary between whole numbers these could err.
         """
-        if self.axis.whole:
-            return self.accurate_excess(value, choice)
-        few = search_value(self.model, self.study.at(value), choice or self.choice)
-        return few - math.log(self.study.target)
-
-    def accurate_excess(self, value: float, choice: Choice | None = None) -> Estimate:
-        """Return the same on many points."""
-        expected = expected_error(self.model, self.study.at(value), choice or self.choice)
+        study, choice, target = self.study.at(value), choice or self.choice, self.study.target
+        if not exact and not self.axis.whole:
+            return Estimate(search_value(study, choice) - math.log(target))
+        expected = expected_error(study, choice)
         error = expected.uncertainty / expected if expected > 0.0 else 0.0
-        return Estimate(math.log(max(expected, 1e-300)) - math.log(self.study.target), error)
+        return Estimate(math.log(max(expected, 1e-300)) - math.log(target), error)
 
-    def meeting_choice(self, value: float) -> Choice | None:
-        """Return a choice that meets the target at ``value``; None if there is none."""
-        self.progress(f"trying {self.study.unknown} {value:.4g}")
+    def meets(self, value: float) -> bool:
+        """Whether some choice meets the target at ``value``; if so, it is kept.
+
+        It is looked for from scratch: from easy to hard the best one may move to another valley.
+        """
+        self.study.say(f"trying {self.study.unknown} {value:.4g}")
         if self.excess(value) <= 0.0:
-            return self.choice
+            return True
         if value == self.axis.start:  # the present choice is the best one there
-            return None
-        better = self.best_choice(value)
-        return better if self.excess(value, better) <= 0.0 else None
+            return False
+        better = first_choice(self.study.at(value))
+        met = self.excess(value, better) <= 0.0
+        self.choice = better if met else self.choice
+        return met
 
     def bracket(self) -> tuple[float, float]:
         """Walk until the target is met at one value and not at the one before: (bad, good).
 
         Both are the same where there is nothing harder to try.
         """
-        axis, value = self.axis, self.axis.start
-        met = self.meeting_choice(value) is not None
+        axis, value, unknown = self.axis, self.axis.start, self.study.unknown
+        met = self.meets(value)
         end = axis.hardest if met else axis.easiest
         while value != end:
-            following = axis.towards(end, value)
-            choice = self.meeting_choice(following)
-            self.choice = self.choice if choice is None else choice
-            if (choice is not None) != met:
+            up, down = min(value * axis.factor, end), max(value / axis.factor, end)
+            following = up if end > value else down
+            following = round(following) if axis.whole else following
+            if self.meets(following) != met:
                 return (following, value) if met else (value, following)
             value = following
         if not met:
-            self.fail_at_the_easiest()
-        if self.study.unknown != "n_samples":
+            raise self.unreachable(value)
+        if unknown != "n_samples":
             raise UnreachableError(
-                f"{_wanted(self.study)} is met by {self.model.name} even at {self.study.unknown} "
+                f"{_wanted(self.study)} is met by {self.study.model.name} even at {unknown} "
                 f"{value:g}, the hardest tried: there is no boundary to solve for; ask for a "
                 "smaller error"
             )
         return value, value
 
-    def fail_at_the_easiest(self) -> NoReturn:
-        """Say that the target is not reached even at the easiest value."""
-        study, value = self.study, self.axis.easiest
-        reached = study.target * math.exp(self.excess(value, self.best_choice(value)))
+    def unreachable(self, easiest: float) -> UnreachableError:
+        """Return the error that says that the target is not reached even at the easiest value."""
+        study = self.study.at(easiest)
+        reached = study.target * math.exp(self.excess(easiest, first_choice(study)))
         reason = (
-            f"is not reached by {self.model.name} even at {study.unknown} {value:g}, the easiest "
-            f"(it gets to {reached:.3g})"
+            f"is not reached by {study.model.name} even at {study.unknown} {easiest:g}, the "
+            f"easiest (it gets to {reached:.3g})"
         )
         if study.unknown not in ("n_samples", "dim"):
             sizes = f"n_samples={study.n_samples:g} and dim={study.dim:g}"
             reason += f" with {sizes}; more samples would help"
-        self.fail(reason, study.at(value))
-
-    def fail(self, reason: str, study: Study, limit: Estimate | None = None) -> NoReturn:
-        hints = _what_would_help(self.model, study, limit)
-        raise UnreachableError(f"{_wanted(study)} {reason}; {hints}")
+        return _unreachable(study, reason)
 
     def root(self, bad: float, good: float) -> float:
         """Return the value that just meets the target with the best choice, on few points."""
         for _ in range(8):
             value = _root(self.excess, bad, good)
-            self.progress(f"{self.study.unknown} near {value:.4g}")
-            self.choice = improve(self.model, self.study.at(value), self.choice)
+            self.study.say(f"{self.study.unknown} near {value:.4g}")
+            self.choice = improve(self.study.at(value), self.choice)
             if self.excess(value) > -_TOLERANCE:
                 break
             good = value
@@ -220,31 +194,28 @@ class _Search:
         """
         low, high = sorted((self.axis.easiest, self.axis.hardest))
         ends = max(low, min(bad, good) / 4.0), min(high, max(bad, good) * 4.0)
+        most_drawn = self.study.model.drawn_up_to
         for _ in range(6):
-            self.progress(f"expecting at {value:.5g}")
-            accurate = self.accurate_excess(value)
+            self.study.say(f"expecting at {value:.5g}")
+            accurate = self.excess(value, exact=True)
             if abs(accurate) < max(_ACCURACY, accurate.uncertainty):
                 break
             before, difference = value, accurate - self.excess(value)
             value = _root(self.excess, *ends, shift=difference)
-            if self.study.unknown == "n_samples" and before <= self.model.drawn_up_to < value:
-                return self.model.drawn_up_to + 1.0  # from there on the target is met
+            if self.study.unknown == "n_samples" and before <= most_drawn < value:
+                return most_drawn + 1.0  # from there on the target is met
         return value
 
     def bisect(self, bad: float, good: float) -> float:
         """Return the whole number next to the boundary that meets the target."""
         while abs(good - bad) > 1:
             middle = (good + bad) // 2
-            choice = self.meeting_choice(middle)
-            if choice is None:
-                bad = middle
-            else:
-                good, self.choice = middle, choice
-        better = improve(self.model, self.study.at(good), self.choice)
+            bad, good = (bad, middle) if self.meets(middle) else (middle, good)
+        better = improve(self.study.at(good), self.choice)
         self.choice = min(better, self.choice, key=lambda one: self.excess(good, one))
         return int(good)
 
-    def finish(self, value: float) -> Solution:
+    def finish(self, value: float) -> tuple[Study, Choice, Estimate]:
         """Round to what can be had on the side that meets the target, and predict there."""
         # One part in a million of slack: a root that is whole up to rounding stays that number.
         samples = self.study.unknown == "n_samples"
@@ -254,9 +225,9 @@ class _Search:
             value = math.floor(value * (1 + 1e-6))
         while True:
             study = self.study.at(value)
-            expected = expected_error(self.model, study, self.choice)
-            if not samples or expected <= study.target or not is_drawn(self.model, study):
-                return Solution(study, self.choice, expected)
+            expected = expected_error(study, self.choice)
+            if not samples or expected <= study.target or not study.is_drawn:
+                return study, self.choice, expected
             value = math.ceil(1.03 * value)  # trainings have their noise
 
 
@@ -273,13 +244,13 @@ def _root(excess: Callable[[float], float], bad: float, good: float, shift: floa
     return math.exp(float(brentq(shifted, low, high, xtol=1e-4)))
 
 
-def floor(model: Model, study: Study) -> Estimate:
+def floor(study: Study) -> Estimate:
     """Return the least error of the trained classifier at any number of samples.
 
     It is the prediction for infinitely many samples per dimension, with the best choices there.
     """
     study = replace(study, n_samples=math.inf, dim=math.inf)
-    return study.metric.error(model.limit(study, first_choice(model, study)))
+    return study.metric.error(study.model.limit(study, first_choice(study)))
 
 
 def least_alpha(
@@ -305,35 +276,39 @@ def _wanted(study: Study) -> str:
     return f"error{label}={study.target:g}"
 
 
-def _what_would_help(model: Model, study: Study, limit: Estimate | None) -> str:
-    """List other classifiers' floors and the signal needed; ``limit`` is this model's floor."""
-    floors = {} if limit is None else {model.name: limit}
-    others = [name for name in ("two-step", "pooled") if name != model.name]
-    floors |= {name: floor(models.get(name), study) for name in others}
-    hints = {
-        name: f"{name} {'reaches' if least < study.target else 'has the floor'} {least:.3g}"
-        for name, least in floors.items()
-        if name in others
-    }
+def _unreachable(study: Study, reason: str, limit: Estimate | None = None) -> UnreachableError:
+    """Return the error with the reason, other classifiers' floors and the signal needed.
+
+    ``limit`` is the floor of the study's own model.
+    """
+    name, best, needs = study.model.name, list[str](), list[str]()
+    others = [other for other in ("two-step", "pooled") if other != name]
+    floors = {other: floor(replace(study, model=models.get(other))) for other in others}
     if study.metric.name == "error":
         bayes = oracle_error(study.problem, "bayes")
+        known = floors if limit is None else {name: limit} | floors
         best = [
-            name  # as far as the numerical errors can tell
-            for name, least in floors.items()
+            one  # as far as the numerical errors can tell
+            for one, least in known.items()
             if least - bayes <= 3.0 * math.hypot(least.uncertainty, bayes.uncertainty)
         ]
-        hints = {name: hint for name, hint in hints.items() if name not in best}
         also = f" ({' and '.join(best)} reach{'es' if len(best) == 1 else ''} it)" if best else ""
-        hints["bayes"] = f"no classifier gets below the Bayes floor {bayes:.3g}{also}"
+        needs = [f"no classifier gets below the Bayes floor {bayes:.3g}{also}"]
         with contextlib.suppress(ValueError):  # no signal does, as with wrong labels
-            hints["signal"] = f"{model.name} needs {_signal_needed(model, study)}"
-    return ", ".join(hints.values())
+            needs += [f"{name} needs {_signal_needed(study)}"]
+    hints = [
+        f"{other} {'reaches' if least < study.target else 'has the floor'} {least:.3g}"
+        for other, least in floors.items()
+        if other not in best
+    ]
+    return UnreachableError(f"{_wanted(study)} {reason}; {', '.join(hints + needs)}")
 
 
-def _signal_needed(model: Model, study: Study) -> str:
+def _signal_needed(study: Study) -> str:
     """Return the signal at which the best weights of the model reach the target, in words."""
-    several, asked = isinstance(study.problem, Population), {"error": study.target}
-    signal = required_signal(study.problem, model.architecture, n_points=_HINT_POINTS, **asked)
+    asked: Any = {"error": study.target, "n_points": _HINT_POINTS}
+    signal = required_signal(study.problem, study.model.architecture, **asked)
+    several = isinstance(study.problem, Population)
     digits = 3 if signal.uncertainty < 1e-3 * signal else 2
     needs = "all strengths multiplied by more than" if several else "a signal above"
     return f"{needs} {signal:.{digits}g}"

@@ -74,7 +74,7 @@ class PlanResult(ABC):
 
     def summary(self) -> str:
         """Return the report as plain text, without the versions of the software."""
-        return self._text(markdown=False)
+        return "\n\n".join(self._blocks(markdown=False))
 
     def report(self, *, markdown: bool = False) -> str:
         """Return the text that a protocol or a methods section needs.
@@ -92,18 +92,18 @@ class PlanResult(ABC):
             f"sparsetoken {release}, with Python {platform.python_version()}, "
             f"NumPy {version('numpy')} and SciPy {version('scipy')}."
         )
-        return f"{self._text(markdown)}\n\n{_block('Software', [software], markdown)}\n"
+        blocks = [*self._blocks(markdown), _block("Software", [software], markdown)]
+        return "\n\n".join(blocks) + "\n"
 
-    def _text(self, markdown: bool) -> str:
+    def _blocks(self, markdown: bool) -> list[str]:
         remarks, assumptions, basis, tables = self._words()
         answer = [self.answer, *remarks]
-        blocks = [
+        return [
             _block("Answer", answer, markdown) if markdown else "\n".join(answer),
             _block("Assumptions", assumptions, markdown),
             _block("What it rests on", basis, markdown),
             *(f"{caption}:\n\n{_lines(rows, markdown)}" for caption, rows in tables.items()),
         ]
-        return "\n\n".join(blocks)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.answer.rstrip('.')})"
@@ -178,11 +178,11 @@ def least_by_theory(plan: Any) -> str:
 
 def _others(plan: Any, reached: str) -> str:
     """Say how many samples the other classifiers need, those that need fewest first."""
-    never = [look(name).label for name, n in plan.others.items() if n is None]
-    counts = sorted((n, look(name).label) for name, n in plan.others.items() if n is not None)
-    parts = [f"{label} needs {n}" for n, label in counts]
-    if never:
-        parts.append(f"no number is enough for {' or '.join(never)}")
+    labels = {look(name).label: needed for name, needed in plan.others.items()}
+    never = " or ".join(label for label, needed in labels.items() if needed is None)
+    counts = sorted((needed, label) for label, needed in labels.items() if needed is not None)
+    parts = [f"{label} needs {needed}" for needed, label in counts]
+    parts += [f"no number is enough for {never}"] if never else []
     return f"For {reached} {', '.join(parts)}."
 
 
@@ -289,7 +289,7 @@ def _doubts(plan: Any) -> Iterator[str]:
             f"The upper end, {high:.0f} {plan.unit}, is {high / size:.0f} times your "
             f"{plan.source}; tests of such predictions cover up to {_TESTED:.0f} times."
         )
-    if plan.points.row(plan.metric) is None:
+    if plan.aim not in plan.points.metrics:
         yield (
             f"The {plan.aim.label} was not measured: it is inferred from the rest, with Gaussian "
             "scores assumed."

@@ -129,8 +129,8 @@ def _best_possible(values: Values) -> list[fig.Trace]:
     line = []
     for place in along(other, _LEARNERS):
         case = values | {other: place}
-        quick = case["n_signal"] == 1 and has_optimum(case)
-        if quick and case["signal"] > 0.0 and target < metric.chance(case["positive_rate"]):
+        quick, rate = case["n_signal"] == 1 and has_optimum(case), case["positive_rate"]
+        if quick and case["signal"] > 0.0 and target < min(rate, 1.0 - rate):
             alpha = least_alpha(make_problem(case), metric, target, slider("alpha"))
             if 0.0 < alpha < math.inf:
                 line.append({other: float(place), "alpha": alpha})
