@@ -33,10 +33,10 @@ def predict(
     If the file has labels, it also prints accuracy, AUC and recall at 1 % false positives, with
     95 % intervals.
     """
-    from sparsetoken.experiments.table import write_columns
+    from sparsetoken.experiments import write_table
     from sparsetoken.sequences.fingerprints import seen_in_fit
 
-    reads = (model, data, reading["labels"])
+    reads = (model, data, reading.get("labels"))
     for name, path, others in (("--out", out, reads), ("--tokens", tokens, (*reads, out))):
         if path is not None:
             check_output(path, [".csv", ".parquet"], name, others)
@@ -53,7 +53,7 @@ def predict(
         table = _predictions(classifier, dataset, predicted, scores, top)
         measures = _measures(classifier, dataset, predicted, scores)
     if tokens is not None:
-        write_columns(_token_columns(classifier, dataset), tokens)
+        write_table(_token_columns(classifier, dataset), tokens)
         message(f"{len(dataset.rows)} tokens: {tokens}")
     if as_json:
         rows = zip(*table.values(), strict=True)
@@ -61,7 +61,7 @@ def predict(
     elif out is not None:
         if "top_tokens" in table:
             table["top_tokens"] = list(map(as_text, table["top_tokens"]))
-        write_columns(table, out)
+        write_table(table, out)
         message(f"{len(dataset)} rows: {out}")
     else:
         _print(table, measures, classifier.classes_)

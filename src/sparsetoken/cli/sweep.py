@@ -114,7 +114,7 @@ def export(
 ) -> None:
     """Write the results as a table in long format."""
     from sparsetoken.experiments import write_table
-    from sparsetoken.experiments.table import as_columns, write_csv
+    from sparsetoken.experiments.table import write_csv
 
     if out is not None:
         reads = file, store or file.with_suffix(".db")
@@ -127,6 +127,6 @@ def export(
     elif as_json:
         print_json(rows)
     else:
-        write_csv(as_columns(rows), sys.stdout)
+        write_csv(rows, sys.stdout)
     if missing:
         message(f"{missing} cells are not in the table: pending or failed")

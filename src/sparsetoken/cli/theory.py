@@ -7,7 +7,6 @@ import typer
 from sparsetoken.cli.options import (
     AsJson,
     PopulationFile,
-    given_options,
     read_population,
     starting_with,
     with_options,
@@ -62,7 +61,7 @@ def theory(
         return
     from sparsetoken.experiments import compute, make_cell
 
-    settings = given_options(values) | (read_population(population) if population else {})
+    settings = values | (read_population(population) if population else {})
     asked = quantity.split(",")
     cell = make_cell("theory", asked, settings)
     missing = sorted(set(asked) - set(cell.quantities if cell else ()))

@@ -17,7 +17,7 @@ from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.losses import get_loss
 from sparsetoken.models.base import Size
 from sparsetoken.population import Population
-from sparsetoken.problem import FIELDS, Problem, SparseTokenProblem
+from sparsetoken.problem import FIELDS, Problem
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters, group
 
 SOURCES = ("theory", "simulation")
@@ -27,7 +27,7 @@ _PROBLEM = (*FIELDS, *group("population"))
 _SAMPLES = ("alpha", "alpha0", "alpha1")
 _SIMULATION = group("simulation")
 _ARGUMENTS = {"recall": "fpr", "required_signal": "error"}  # of quantities that need one
-_LEFT_OUT_BY_DEFAULT = ("center", "contiguous", "n_kinds", "unlabelled")
+_LEFT_OUT_BY_DEFAULT = ("center", "unlabelled")
 _NEEDS_QUERY = {"trained", "query", "capacity"}  # groups of quantities
 
 
@@ -125,7 +125,7 @@ def make_cell(
     check_choice("source", source, SOURCES)
     listed = [quantities] if isinstance(quantities, str) else quantities
     wanted = {check_known("quantity", quantity, MEASURED) for quantity in listed}
-    described = check_parameters(_describe_problem(dict(values or {})))
+    described = check_parameters(_describe_problem(values or {}))
     loss = described.get("loss", PARAMETERS["loss"].default)
     if not isinstance(loss, str):
         raise ValueError(f"loss must be a name or an import path, got {loss!r}")
@@ -185,27 +185,28 @@ def _check_samples(cell: Cell) -> None:
             raise ValueError(f"dim must be at least 2 in a simulation, got {values['dim']}")
 
 
-def _describe_problem(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values with the problem's defaults, and a population as plain data."""
-    kinds, errors = values.pop("kinds", None), values.pop("label_errors", None)
+def _describe_problem(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with those of the problem complete, a population as plain data."""
+    fields = {name: values[name] for name in FIELDS if name in values}
+    kinds, errors = values.get("kinds"), values.get("label_errors")
     if isinstance(kinds, Population):
         if errors is not None:
             raise ValueError("label_errors must be left out: the population has its own")
-        errors, kinds = kinds.label_errors, kinds.to_tables()
-    described = {name: PARAMETERS[name].default for name in group("problem")} | values
-    if kinds is not None:
-        for name in FIELDS:
-            if name in values and (name != "positive_rate" or all(name in kind for kind in kinds)):
-                raise ValueError(f"{name} does not go with kinds: each has its own")
-        rate = PARAMETERS["positive_rate"].check(described["positive_rate"])
-        first, *others = tables = Population.from_tables(kinds, positive_rate=rate).to_tables()
-        described = {name: value for name, value in values.items() if name != "positive_rate"}
-        described |= {"kinds": tables} if others else {n: first[n] for n in FIELDS if n in first}
-    if errors is not None:
-        pair = errors if isinstance(errors, list | tuple) else [errors]
-        checked = Population([SparseTokenProblem(1)], label_errors=pair).label_errors
-        described |= {"label_errors": list(checked)} if any(checked) else {}
-    return described
+        kinds, errors = kinds.to_tables(), kinds.label_errors
+    default = {name: PARAMETERS[name].default for name in group("problem")}
+    rate = PARAMETERS["positive_rate"].check((default | fields)["positive_rate"])
+    if kinds is None:
+        kinds, fields = [{"probability": 1.0} | default | fields], {}
+    for name in fields:
+        if name != "positive_rate" or all(name in kind for kind in kinds):
+            raise ValueError(f"{name} does not go with kinds: each has its own")
+    pair = errors if isinstance(errors, list | tuple) else [errors]
+    population = Population.from_tables(kinds, (0.0, 0.0) if errors is None else pair, rate)
+    first, *others = tables = population.to_tables()
+    problem = {"kinds": tables} if others else {n: first[n] for n in FIELDS if n in first}
+    if any(population.label_errors):
+        problem["label_errors"] = list(population.label_errors)
+    return {name: value for name, value in values.items() if name not in _PROBLEM} | problem
 
 
 def compute(cell: Cell) -> dict[str, Estimate]:
