@@ -37,13 +37,12 @@ def data(
     points: list[float] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 1.6],
     dims: list[int] = [100, 400],
     trials: int = 8,
-    problem: dict[str, Any] = {"n_signal": 1, "signal": 5.0, "positive_rate": 0.5},
 ) -> Sweep:
     """Return two parts, by the column ``panel``: "phases", and "curve" at one length.
 
     ``dims`` are two sizes of the simulation, which starts from nothing.
     """
-    model = problem | {"model": "optimal"}
+    model = {"model": "optimal"}
     phases, curve = {"panel": "phases"}, {"panel": "curve"}
     started = model | {"trials": trials, "start": "nothing"}
     axes: dict[str, Any] = {"n_tokens": length_points, "alpha": alphas, "dim": dims}

@@ -27,7 +27,7 @@ def data(
     *,
     kinds: list[int] = [1, 2, 3, 4, 5, 6, 7, 8],
     points: list[int] = [1, 2, 3, 5, 8],
-    problem: dict[str, Any] = {"n_tokens": 10, "n_signal": 1, "signal": 6.0, "positive_rate": 0.5},
+    signal: float = 6.0,
     alpha: float = 8.0,
     dims: dict[str, int] = {"one query": 800, "optimal": 300, "classifier": 40},
     trials: int = 8,
@@ -39,7 +39,7 @@ def data(
     The classifier is simulated in fewer dimensions: it is fitted to the tokens themselves.
     """
     error, both = ["test_error"], ["theory", "simulation"]
-    fixed = problem | {"alpha": alpha, "trials": trials}
+    fixed = {"signal": signal, "alpha": alpha, "trials": trials}
     best = fixed | {"model": "optimal", "dim": dims["optimal"]}
     fitted = fixed | {"model": "sparse-token", "dim": dims["classifier"]}
     grids = [
@@ -48,7 +48,7 @@ def data(
         Grid(error, {"n_kinds": points}, fitted, ["simulation"]),
     ]
     for n_kinds in kinds:
-        kind = SparseTokenProblem(**problem, n_kinds=n_kinds)
+        kind = SparseTokenProblem(10, signal=signal, n_kinds=n_kinds)
         steps = {"lr_query": query_rate(kind, 0.5 * alpha, 2.0), "dim": dims["one query"]}
         grids.append(
             Grid(

@@ -9,8 +9,6 @@ from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 
-_PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-3}
-
 TITLE = "Above the black line attention loses to pooling"
 PANELS = (1, 1)
 MINUTES = 1
@@ -31,7 +29,7 @@ def data(
     trials: int = 8,
 ) -> Sweep:
     """Return the limit, and theory and simulation at many samples per dimension, ``alpha``."""
-    fixed = _PROBLEM | {"dim": dim, "trials": trials, "model": "attention", "alpha": alpha}
+    fixed = {"reg": 1e-3, "dim": dim, "trials": trials, "model": "attention", "alpha": alpha}
     quantities, axes, theory = ["test_error"], {"sharpness": sharpness}, ["theory"]
     limit = fixed | {"alpha": math.inf}
     return Sweep(

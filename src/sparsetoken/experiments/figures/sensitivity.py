@@ -9,7 +9,6 @@ from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
 from sparsetoken.vocabulary import COLORS
 
-_PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "reg": 1e-2}
 _QUANTITIES = ("cosine", "test_error")
 
 TITLE = "What decides whether the query finds the signal"
@@ -41,18 +40,17 @@ def data(
     trials: int = 8,
 ) -> Sweep:
     """Return three panels; the column ``panel`` says which: rates, positives or beta."""
-    fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials}
+    fixed = {"alpha": alpha, "dim": dim, "trials": trials}
     plane = {"lr_readout": readout_rates, "lr_bias": bias_rates}
-    rarely, evenly = fixed | {"positive_rate": rare}, fixed | {"positive_rate": 0.5}
     rates, beta = {"panel": "rates"}, {"panel": "beta"}
     positives: Any = {"axes": {"lr_bias": compared_bias_rates}, "columns": {"panel": "positives"}}
     return Sweep(
         [
-            Grid(_QUANTITIES, plane, rarely, ["theory"], rates),
+            Grid(_QUANTITIES, plane, fixed | {"positive_rate": rare}, ["theory"], rates),
             *line_and_points(
                 _QUANTITIES, "positive_rate", positive_rates, positive_points, fixed, **positives
             ),
-            *line_and_points(_QUANTITIES, "beta", betas, beta_points, evenly, columns=beta),
+            *line_and_points(_QUANTITIES, "beta", betas, beta_points, fixed, columns=beta),
         ]
     )
 

@@ -8,8 +8,6 @@ from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Sweep, line_and_points
 
-_PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-2}
-
 
 def _dense_at_the_ends(count: int) -> list[float]:
     return list(0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, count)))
@@ -35,7 +33,7 @@ def data(
     trials: int = 16,
 ) -> Sweep:
     """Return errors at each total number of samples, ``alphas``, and each split."""
-    fixed = _PROBLEM | {"dim": dim, "trials": trials}
+    fixed = {"dim": dim, "trials": trials}
     return Sweep(line_and_points(["test_error"], "split", lines, points, fixed, {"alpha": alphas}))
 
 
