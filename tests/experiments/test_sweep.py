@@ -57,7 +57,10 @@ def test_equal_cells_are_computed_once():
 
 def test_grids_are_told_apart_by_their_columns():
     axes, fixed = {"alpha0": [1.0, 2.0]}, {"signal": 4.0}
-    grids = [Grid(["cosine"], axes, fixed, ["theory"], {"panel": name}) for name in ("a", "a", "b")]
+    grids = [
+        Grid(["cosine"], axes, fixed, ["theory"], columns={"panel": name})
+        for name in ("a", "a", "b")
+    ]
     sweep = Sweep(grids)
     assert len(sweep.cells()) == 2
     assert [dict(columns)["panel"] for _, columns in sweep.parts] == ["a", "a", "b", "b"]

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple
@@ -34,6 +34,8 @@ class Grid:
         Values that are the same everywhere; all others have their defaults.
     sources : sequence of {"theory", "simulation"}
         Where the numbers come from.
+    lines : mapping, optional
+        Values in place of those of some axes, at which there is theory besides.
     columns : mapping, optional
         What the rows of its table carry beside the values, to tell grids apart.
     """
@@ -42,32 +44,21 @@ class Grid:
     axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     sources: Sequence[str] = SOURCES
+    lines: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
 
     def cells(self) -> Iterator[Cell]:
         """Yield the cells, the last axis fastest."""
+        if self.lines:
+            yield from replace(
+                self, axes={**self.axes, **self.lines}, sources=["theory"], lines={}
+            ).cells()
         for point in itertools.product(*self.axes.values()):
             values = dict(self.fixed) | dict(zip(self.axes, point, strict=True))
             for source in self.sources:
                 cell = make_cell(source, self.quantities, values)
                 if cell is not None:
                     yield cell
-
-
-def line_and_points(
-    quantities: Sequence[str],
-    axis: str,
-    lines: Sequence[Any],
-    points: Sequence[Any],
-    fixed: Mapping[str, Any],
-    axes: Mapping[str, Sequence[Any]] | None = None,
-    columns: Mapping[str, Any] | None = None,
-) -> list[Grid]:
-    """Return the theory on ``lines`` and ``points`` of an axis, the simulation on ``points``."""
-    return [
-        Grid(quantities, {**(axes or {}), axis: values}, fixed, sources, columns or {})
-        for values, sources in ((lines, ["theory"]), (points, SOURCES))
-    ]
 
 
 @dataclass(frozen=True)

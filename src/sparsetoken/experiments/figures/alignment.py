@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
-from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
+from sparsetoken.experiments.sweep import Grid, Sweep
 
 TITLE = "Two gradient steps turn the query towards the signal"
 PANELS = (1, 2)
@@ -29,8 +29,8 @@ def data(
     """Return cosines, and the constant C of |cosine| = 1 − C/alpha₀ once for each signal."""
     fixed = {"dim": dim, "trials": trials}
     constant = Grid(["misalignment"], {"signal": signals}, fixed | {"alpha0": 1.0}, ["theory"])
-    cosines = line_and_points(["cosine"], "alpha0", lines, points, fixed, {"signal": signals})
-    return Sweep([*cosines, constant])
+    axes: dict[str, Any] = {"signal": signals, "alpha0": points}
+    return Sweep([Grid(["cosine"], axes, fixed, lines={"alpha0": lines}), constant])
 
 
 def draw(rows: Rows, axes: Any) -> list[str]:

@@ -42,21 +42,20 @@ def data(
 
     ``dims`` are two sizes of the simulation, which starts from nothing.
     """
-    model = {"model": "optimal"}
-    phases, curve = {"panel": "phases"}, {"panel": "curve"}
-    started = model | {"trials": trials, "start": "nothing"}
+    best, phases, curve = {"model": "optimal"}, {"panel": "phases"}, {"panel": "curve"}
+    started = best | {"trials": trials, "start": "nothing"}
     axes: dict[str, Any] = {"n_tokens": length_points, "alpha": alphas, "dim": dims}
     line: dict[str, Any] = {"alpha": lines}
     dots: dict[str, Any] = {"alpha": points, "dim": dims}
     length = {"n_tokens": n_tokens}
-    grids = [
-        Grid(_THRESHOLDS, {"n_tokens": lengths}, model, ["theory"], phases),
-        Grid(["cosine"], axes, started, ["simulation"], phases),
-        Grid(["cosine"], line, model | length, ["theory"], curve),
-        Grid(["cosine"], line, started | length, ["theory"], curve),
-        Grid(["cosine"], dots, started | length, ["simulation"], curve),
-    ]
-    return Sweep(grids)
+    return Sweep(
+        [
+            Grid(_THRESHOLDS, {"n_tokens": lengths}, best, ["theory"], columns=phases),
+            Grid(["cosine"], axes, started, ["simulation"], columns=phases),
+            Grid(["cosine"], line, best | length, ["theory"], columns=curve),
+            Grid(["cosine"], dots, started | length, ["simulation"], line, curve),
+        ]
+    )
 
 
 def draw(rows: Rows, axes: Any) -> list[str]:

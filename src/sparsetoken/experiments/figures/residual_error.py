@@ -7,7 +7,7 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
-from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
+from sparsetoken.experiments.sweep import Grid, Sweep
 
 TITLE = "Above the black line attention loses to pooling"
 PANELS = (1, 1)
@@ -36,7 +36,7 @@ def data(
         [
             Grid(quantities, axes | {"cosine": lines}, limit, theory),
             Grid(quantities, {}, limit | {"model": "pooled"}, theory),
-            *line_and_points(quantities, "cosine", lines, points, fixed, axes),
+            Grid(quantities, axes | {"cosine": points}, fixed, lines={"cosine": lines}),
         ]
     )
 

@@ -1,12 +1,13 @@
 """How the learning rates, the rate of positives and the temperature decide what is learned."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
-from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
+from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.vocabulary import COLORS
 
 _QUANTITIES = ("cosine", "test_error")
@@ -42,17 +43,13 @@ def data(
     """Return three panels; the column ``panel`` says which: rates, positives or beta."""
     fixed = {"alpha": alpha, "dim": dim, "trials": trials}
     plane = {"lr_readout": readout_rates, "lr_bias": bias_rates}
-    rates, beta = {"panel": "rates"}, {"panel": "beta"}
-    positives: Any = {"axes": {"lr_bias": compared_bias_rates}, "columns": {"panel": "positives"}}
-    return Sweep(
-        [
-            Grid(_QUANTITIES, plane, fixed | {"positive_rate": rare}, ["theory"], rates),
-            *line_and_points(
-                _QUANTITIES, "positive_rate", positive_rates, positive_points, fixed, **positives
-            ),
-            *line_and_points(_QUANTITIES, "beta", betas, beta_points, fixed, columns=beta),
-        ]
-    )
+    rates: dict[str, Any] = {"lr_bias": compared_bias_rates, "positive_rate": positive_points}
+    grids = {
+        "rates": Grid(_QUANTITIES, plane, fixed | {"positive_rate": rare}, ["theory"]),
+        "positives": Grid(_QUANTITIES, rates, fixed, lines={"positive_rate": positive_rates}),
+        "beta": Grid(_QUANTITIES, {"beta": beta_points}, fixed, lines={"beta": betas}),
+    }
+    return Sweep([replace(grid, columns={"panel": name}) for name, grid in grids.items()])
 
 
 def draw(rows: Rows, axes: Any) -> list[str]:

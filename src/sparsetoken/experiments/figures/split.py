@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
-from sparsetoken.experiments.sweep import Sweep, line_and_points
+from sparsetoken.experiments.sweep import Grid, Sweep
 
 
 def _dense_at_the_ends(count: int) -> list[float]:
@@ -34,7 +34,8 @@ def data(
 ) -> Sweep:
     """Return errors at each total number of samples, ``alphas``, and each split."""
     fixed = {"dim": dim, "trials": trials}
-    return Sweep(line_and_points(["test_error"], "split", lines, points, fixed, {"alpha": alphas}))
+    axes = {"alpha": alphas, "split": points}
+    return Sweep([Grid(["test_error"], axes, fixed, lines={"split": lines})])
 
 
 def draw(rows: Rows, axes: Any) -> list[str]:
