@@ -117,14 +117,13 @@ def waiting(what: str, *, counted: bool = False) -> Iterator[Callable[..., None]
     from rich import progress
     from rich.console import Console
 
-    columns = [progress.SpinnerColumn(), progress.TextColumn("{task.description}")]
+    names, ends = ["description"], [progress.TimeElapsedColumn()]
     if counted:
-        columns += [progress.BarColumn(), progress.MofNCompleteColumn()]
-    columns.append(progress.TimeRemainingColumn() if counted else progress.TimeElapsedColumn())
-    names, console = ("completed", "total") if counted else ("description",), Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda *_: None
-        return
-    with progress.Progress(*columns, console=console, transient=True) as shown:
+        names = ["completed", "total"]
+        ends = [progress.BarColumn(), progress.MofNCompleteColumn(), progress.TimeRemainingColumn()]
+    columns = [progress.SpinnerColumn(), progress.TextColumn("{task.description}"), *ends]
+    console = Console(stderr=True)
+    looks: Any = {"console": console, "transient": True, "disable": not console.is_terminal}
+    with progress.Progress(*columns, **looks) as shown:
         task = shown.add_task(what, total=None)
         yield lambda *news: shown.update(task, **dict(zip(names, news, strict=True)))

@@ -83,12 +83,10 @@ def _predictions(classifier: Any, dataset: Any, predicted: Any, scores: Any, top
         "score": (scores if scores.ndim == 1 else scores[at]).tolist(),
     }
     if top:
+        pairs = ((e.tokens.tolist(), e.weights.tolist()) for e in classifier.explain(X, top=top))
         table["top_tokens"] = [
-            [
-                {"token": token, "weight": weight}
-                for token, weight in zip(one.tokens.tolist(), one.weights.tolist(), strict=True)
-            ]
-            for one in classifier.explain(X, top=top)
+            [{"token": token, "weight": weight} for token, weight in zip(*pair, strict=True)]
+            for pair in pairs
         ]
     if dataset.labels is not None:
         table["label"] = dataset.labels.tolist()
@@ -123,21 +121,18 @@ def _print(table: Columns, measures: list[Any], classes: Any) -> None:
 
 def _token_columns(classifier: Any, dataset: Any) -> Columns:
     """Return a table with one row per token, in the order of sequences and positions."""
-    lengths, names = dataset.sequences.lengths.tolist(), [str(c) for c in classifier.classes_]
-    table: Columns = {
-        "sequence": [
-            n for n, length in zip(dataset.ids, lengths, strict=True) for _ in range(length)
-        ],
-        "position": [position for length in lengths for position in range(length)],
-        "row": dataset.rows.tolist(),
-    }
+    sequences, names = dataset.sequences, [str(name) for name in classifier.classes_]
+    table: Columns = {"sequence": [], "position": [], "row": dataset.rows.tolist()}
     if dataset.coords is not None:
         table |= zip("xyz", dataset.coords.T.tolist(), strict=False)
     table |= {"weight": [], "contribution": [], "towards": []}
-    for explanation in classifier.explain(dataset.sequences, top=max(lengths)):
-        _, weights, contributions, *_ = explanation.by_position()
+    explanations = classifier.explain(sequences, top=int(sequences.lengths.max()))
+    for name, explanation in zip(dataset.ids, explanations, strict=True):
+        tokens, weights, contributions, *_ = explanation.by_position()
         label = str(explanation.speaks_for)
         other = names[0] if len(names) == 2 and label == names[1] else f"not {label}"
+        table["sequence"] += [name] * len(tokens)
+        table["position"] += tokens.tolist()
         table["weight"] += weights.tolist()
         table["contribution"] += contributions.tolist()
         table["towards"] += [label if number >= 0 else other for number in contributions]

@@ -167,16 +167,16 @@ def _check_samples(cell: Cell) -> None:
     """Raise ValueError if the numbers of samples, or the dimension, are none to compute with."""
     values, sizes = cell.values, [name for name in _SAMPLES if name in cell.values]
     groups = {MEASURED[quantity].group for quantity in cell.quantities}
-    needed = ["alpha0"] * ("split" in cell.model.settings and bool(groups & _NEEDS_QUERY))
-    needed += ["alpha1"] * ("trained" in groups or "separable" in cell.quantities)
+    query = "split" in cell.model.settings and bool(groups & _NEEDS_QUERY)
+    readout = "trained" in groups or "separable" in cell.quantities
     if "alpha" in sizes and len(sizes) > 1:
         raise ValueError("give either alpha (and split), or alpha0 and alpha1, not both")
-    if "alpha" in sizes and values.get("split") == 1.0 and "alpha1" in needed:
+    if "alpha" in sizes and values.get("split") == 1.0 and readout:
         raise ValueError("split must be below 1: it leaves no samples for the readout")
-    missing = [name for name in needed if name not in sizes and "alpha" not in sizes]
-    if missing:
-        listed = ", ".join(sorted(cell.quantities))
-        raise ValueError(f"{listed}: a value for {missing[0]} (or alpha) is needed")
+    for name, is_needed in (("alpha0", query), ("alpha1", readout)):
+        if is_needed and name not in sizes and "alpha" not in sizes:
+            listed = ", ".join(sorted(cell.quantities))
+            raise ValueError(f"{listed}: a value for {name} (or alpha) is needed")
     if cell.source == "simulation":
         for name in (*sizes, "unlabelled"):
             if math.isinf(values.get(name, 0.0)):

@@ -16,8 +16,8 @@ from sparsetoken.experiments.executors import ClusterError
 from sparsetoken.experiments.store import Outcome, Store
 from sparsetoken.vocabulary import PARAMETERS, check_known, check_parameter
 
-_ENTRIES = {"quantities": list, "sources": list, "fixed": dict, "axes": dict}
-_WORDS = {list: "list of names", dict: "table"}
+_LIST, _TABLE = (list, "list of names"), (dict, "table")
+_ENTRIES = {"quantities": _LIST, "sources": _LIST, "fixed": _TABLE, "axes": _TABLE}
 
 
 @dataclass(frozen=True)
@@ -137,15 +137,14 @@ def run(
     """
     cells = sweep.cells()
     missing = store.missing(cells)
-    already_done, computed, failed = len(cells) - len(missing), 0, 0
+    already_done, failed = len(cells) - len(missing), 0
     show = progress or (lambda done, total: None)
     show(already_done, len(cells))
-    for cell, outcome in _outcomes(missing, executor):
+    for done, (cell, outcome) in enumerate(_outcomes(missing, executor), already_done + 1):
         store.record(cell, outcome)
         failed += isinstance(outcome, str)
-        computed += not isinstance(outcome, str)
-        show(already_done + computed + failed, len(cells))
-    return Report(computed, failed, already_done)
+        show(done, len(cells))
+    return Report(len(missing) - failed, failed, already_done)
 
 
 def collect(
@@ -226,14 +225,13 @@ def _sweep(content: dict[str, Any]) -> Sweep:
 
 def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
     """Return the grid of a block, whose entries add to those at the top."""
-    for entries in (top, block):
-        for name, value in entries.items():
-            kind = _ENTRIES[check_known("entry", name, _ENTRIES)]
-            if not isinstance(value, kind) or not value:
-                raise ValueError(f"{name} must be a {_WORDS[kind]}, got {value!r}")
+    for name, value in (*top.items(), *block.items()):
+        kind, words = _ENTRIES[check_known("entry", name, _ENTRIES)]
+        if not isinstance(value, kind) or not value:
+            raise ValueError(f"{name} must be a {words}, got {value!r}")
     fixed, axes = (top.get(name, {}) | block.get(name, {}) for name in ("fixed", "axes"))
-    if fixed.keys() & axes.keys():
-        raise ValueError(f"{min(fixed.keys() & axes.keys())} is both fixed and an axis")
+    if twice := fixed.keys() & axes.keys():
+        raise ValueError(f"{min(twice)} is both fixed and an axis")
     lists = {"sources": SOURCES} | top | block
     if "quantities" not in lists:
         raise ValueError("the sweep names no quantities")

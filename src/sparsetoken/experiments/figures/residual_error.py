@@ -12,11 +12,7 @@ from sparsetoken.experiments.sweep import Grid, Sweep
 TITLE = "Above the black line attention loses to pooling"
 PANELS = (1, 1)
 MINUTES = 1
-QUICK = {
-    "lines": [*np.linspace(-1.0, 0.0, 6), *np.linspace(0.05, 1.0, 20)],
-    "points": [-0.8, 0.0, 0.4, 0.8],
-    "dim": 40,
-}
+QUICK = {"dim": 40}
 
 
 def data(

@@ -8,26 +8,16 @@ from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
 from sparsetoken.experiments.sweep import Grid, Sweep
 
-
-def _dense_at_the_ends(count: int) -> list[float]:
-    return list(0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, count)))
-
-
 TITLE = "How to divide n = αd samples between query and readout"
 PANELS = (1, 1)
 MINUTES = 1
-QUICK = {
-    "alphas": [1.0, 2.0, 4.0],
-    "lines": _dense_at_the_ends(33),
-    "points": [0.1, 0.3, 0.5, 0.7, 0.9],
-    "dim": 200,
-}
+QUICK = {"dim": 200}
 
 
 def data(
     *,
     alphas: list[float] = [1.0, 2.0, 4.0, 8.0],
-    lines: list[float] = _dense_at_the_ends(47),
+    lines: list[float] = (0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, 47))).tolist(),
     points: list[float] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
     dim: int = 500,
     trials: int = 16,
