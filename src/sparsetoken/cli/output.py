@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,11 +29,10 @@ def check_output(
     if not path.parent.is_dir():
         raise RuntimeError(f"{path}: there is no folder {path.parent}")
     check_not_read(path, option, reads)
-    if path.exists() and (path.is_dir() or not os.access(path, os.W_OK)):
-        raise RuntimeError(f"{path}: it may not be written to")
     try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass  # permissions do not tell all: the disk may be read-only
+        if path.exists():
+            path.open("ab").close()
+        tempfile.TemporaryFile(dir=path.parent).close()  # a new file takes the place of the old
     except OSError as error:
         raise RuntimeError(f"{path}: it may not be written to: {error.strerror}") from None
 
@@ -42,11 +40,10 @@ def check_output(
 def check_not_read(path: Path, option: str, reads: Iterable[Path | None]) -> None:
     """Refuse to write to what the command reads, or into it, by whichever of its names."""
     for read in filter(None, reads):
-        meets = path.resolve().is_relative_to(read.resolve())
-        if path.exists():  # links have other names, also those in a folder
-            files = (read, *read.rglob("*"))
-            meets = meets or any(file.exists() and path.samefile(file) for file in files)
-        if meets:
+        # Links have other names, also those in a folder.
+        files = (read, *read.rglob("*")) if path.exists() else ()
+        same = any(file.exists() and path.samefile(file) for file in files)
+        if same or path.resolve().is_relative_to(read.resolve()):
             raise ValueError(f"{option} must not be what is read, {read}, nor in it; got {path}")
 
 
@@ -117,7 +114,7 @@ def waiting(what: str, *, counted: bool = False) -> Iterator[Callable[..., None]
     from rich import progress
     from rich.console import Console
 
-    names, ends = ["description"], [progress.TimeElapsedColumn()]
+    names, ends = ["description"], list[Any]([progress.TimeElapsedColumn()])
     if counted:
         names = ["completed", "total"]
         ends = [progress.BarColumn(), progress.MofNCompleteColumn(), progress.TimeRemainingColumn()]

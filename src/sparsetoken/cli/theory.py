@@ -78,6 +78,5 @@ def theory(
     lines = [(name, f"{n:.6g}", f"± {n.uncertainty:.1g}") for name, n in numbers.items()]
     columns = ("quantity", "value", "uncertainty")
     print_result(as_json, {"values": cell.values} | listed, columns, lines)
-    doubtful = [name for name, number in numbers.items() if not number.converged]
-    if doubtful:
+    if doubtful := [name for name, number in numbers.items() if not number.converged]:
         message(f"not converged: {', '.join(doubtful)}")
