@@ -25,25 +25,18 @@ SOURCES = ("theory", "simulation")
 _SCHEMA = 2  # to be raised when the same values come to mean something else
 _PROBLEM = (*FIELDS, *group("population"))
 _SAMPLES = ("alpha", "alpha0", "alpha1")
-_SIMULATION = group("simulation")
 _ARGUMENTS = {"recall": "fpr", "required_signal": "error"}  # of quantities that need one
+_DEFAULTS = {
+    name: PARAMETERS[name].default
+    for name in ("model", "loss", *_ARGUMENTS.values(), *group("simulation"))
+}
 _LEFT_OUT_BY_DEFAULT = ("center", "unlabelled")
 _NEEDS_QUERY = {"trained", "query", "capacity"}  # groups of quantities
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A point of a sweep: what to compute there, and how. :func:`make_cell` makes it.
-
-    Parameters
-    ----------
-    source : {"theory", "simulation"}
-        Where the numbers come from.
-    quantities : tuple of str
-        What to compute.
-    values : dict
-        Model, problem, samples and settings by name.
-    """
+    """A point of a sweep: what to compute there, and how. :func:`make_cell` makes it."""
 
     source: str
     quantities: tuple[str, ...]
@@ -125,15 +118,13 @@ def make_cell(
     check_choice("source", source, SOURCES)
     listed = [quantities] if isinstance(quantities, str) else quantities
     wanted = {check_known("quantity", quantity, MEASURED) for quantity in listed}
-    described = check_parameters(_describe_problem(values or {}))
-    loss = described.get("loss", PARAMETERS["loss"].default)
-    if not isinstance(loss, str):
-        raise ValueError(f"loss must be a name or an import path, got {loss!r}")
-    get_loss(loss)  # raises ValueError if there is none
+    described = check_parameters(_DEFAULTS | _describe_problem(values or {}))
+    if not isinstance(described["loss"], str):
+        raise ValueError(f"loss must be a name or an import path, got {described['loss']!r}")
+    get_loss(described["loss"])  # raises ValueError if there is none
     if "sharpness" in described and "cosine" not in described:
         raise ValueError("sharpness needs a value for cosine beside it")
-    name = described.setdefault("model", PARAMETERS["model"].default)
-    model = models.get(name, described)
+    model = models.get(described["model"], described)
     wanted &= model.predicted if source == "theory" else model.simulated
     if not wanted:
         return None
@@ -155,10 +146,9 @@ def _choose_values(
     names = {"model", *_PROBLEM, *_SAMPLES, *model.settings, *arguments}
     names -= set() if "split" in model.settings else {"alpha0"}
     if source == "simulation":
-        names = names - {"n_points"} | set(_SIMULATION)
-    defaults = {name: PARAMETERS[name].default for name in (*_SIMULATION, *arguments)}
+        names = names - {"n_points"} | set(group("simulation"))
     settings = {name: value for name, value in described.items() if name in model.settings}
-    complete = defaults | described | model.complete(settings)
+    complete = described | model.complete(settings)
     names -= {n for n in _LEFT_OUT_BY_DEFAULT if complete.get(n) == PARAMETERS[n].default}
     return {name: complete[name] for name in PARAMETERS if name in names and name in complete}
 
@@ -192,7 +182,7 @@ def _describe_problem(values: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(kinds, Population):
         if errors is not None:
             raise ValueError("label_errors must be left out: the population has its own")
-        kinds, errors = kinds.to_tables(), kinds.label_errors
+        errors, kinds = kinds.label_errors, kinds.to_tables()
     default = {name: PARAMETERS[name].default for name in group("problem")}
     rate = PARAMETERS["positive_rate"].check((default | fields)["positive_rate"])
     if kinds is None:
@@ -200,10 +190,13 @@ def _describe_problem(values: Mapping[str, Any]) -> dict[str, Any]:
     for name in fields:
         if name != "positive_rate" or all(name in kind for kind in kinds):
             raise ValueError(f"{name} does not go with kinds: each has its own")
+    errors = (0.0, 0.0) if errors is None else errors
     pair = errors if isinstance(errors, list | tuple) else [errors]
-    population = Population.from_tables(kinds, (0.0, 0.0) if errors is None else pair, rate)
+    population = Population.from_tables(kinds, pair, rate)
     first, *others = tables = population.to_tables()
-    problem = {"kinds": tables} if others else {n: first[n] for n in FIELDS if n in first}
+    problem: dict[str, Any] = {"kinds": tables}
+    if not others:
+        problem = {name: first[name] for name in FIELDS if name in first}
     if any(population.label_errors):
         problem["label_errors"] = list(population.label_errors)
     return {name: value for name, value in values.items() if name not in _PROBLEM} | problem
