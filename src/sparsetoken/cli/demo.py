@@ -59,9 +59,8 @@ def demo(
     title = f"test error: one signal token of 10, signal 5, dim {dim}, {trials} trials"
     print_table(columns, lines, title)
     far = 2.0 * float(stdtr(trials - 1, -3.0))  # a mean is three of its own standard errors off
-    typer.echo(_NOTES.format(far=100 * far, trials=trials))
-    for remark in remarks(compared):
-        typer.echo(remark)
+    for text in (_NOTES.format(far=100 * far, trials=trials), *remarks(compared)):
+        typer.echo(text)
     print_files(out)
     typer.echo(_NEXT)
 

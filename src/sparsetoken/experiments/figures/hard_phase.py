@@ -11,7 +11,6 @@ from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.vocabulary import COLORS, MARKERS
 
 _THRESHOLDS = ("information_threshold", "iteration_threshold")
-_HALVES = ("left", "right")
 
 TITLE = "Where learning is hard"
 PANELS = (1, 2)
@@ -99,7 +98,7 @@ def _draw_phases(ax: Any, rows: Rows) -> None:
     ax.plot(iteration, lengths, color=COLORS[0], lw=1.0)
     _, large = plotting.present(simulated, "dim")
     for row in simulated:
-        half = _HALVES[row["dim"] == large]
+        half = "right" if row["dim"] == large else "left"
         shade = f"{1.0 - min(max(row['value'], 0.0), 1.0):.3f}"
         ax.plot(
             row["alpha"], row["n_tokens"], "o", ms=5, fillstyle=half, color=shade,
