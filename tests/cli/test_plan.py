@@ -117,8 +117,8 @@ def test_a_pilot_may_have_layers(refused, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ((*POOLED,), "leave out exactly one of --n-samples, --dim"),
-        ((*POOLED, "--error", "0.1", "--n-samples", "99"), "leave out exactly one of --n-samples"),
+        ((*POOLED,), "leave out exactly one of n_samples, dim"),
+        ((*POOLED, "--error", "0.1", "--n-samples", "99"), "leave out exactly one of n_samples"),
         ((*POOLED, "--error", "0.7"), "error must be below"),
         ((*POOLED, "--error", "0.1", "--model", "magic"), "model must be one of"),
         (
@@ -162,7 +162,7 @@ def test_plan_of_a_population_is_that_of_python(run, refused, tmp_path):
     assert data["label_errors"] == [0.05, 0.0]
     assert "vectorized" not in data["alternatives"]
     wrong = (*asked, *kinds, "--error", "0.4", "--n-tokens", "5")
-    refused(wrong, 2, "--n-tokens must be left out: each kind has its own")
+    refused(wrong, 2, "n_tokens must be left out: the problem has it")
 
 
 def test_an_unreachable_target_is_json_too(run):

@@ -243,7 +243,7 @@ def test_damaged_results_are_computed_again(tmp_path):
         run(SWEEP, store)
         expected = table(store, SWEEP)
     lines = path.read_bytes().split(b"\n")
-    done = [i for i, line in enumerate(lines) if b'"done"' in line]
+    done = [i for i, line in enumerate(lines) if b'"content": {' in line]
     lines[done[0]] = lines[done[0]].replace(b"0.", b"1.", 1)
     lines[done[5]] = lines[done[5]][:40]
     path.write_bytes(b"\n".join(lines))

@@ -55,9 +55,19 @@ def test_equal_cells_are_computed_once():
     assert len(Sweep([Grid(["test_error"], axes)]).cells()) == 1 + 2
 
 
+def test_there_is_theory_alone_on_lines():
+    axes, lines = {"signal": [3.0], "alpha0": [1.0]}, {"alpha0": [1.0, 2.0]}
+    cells = Sweep([Grid(["cosine"], axes, {"dim": 20, "trials": 2}, lines=lines)]).cells()
+    found = [(cell.source, cell.values["alpha0"]) for cell in cells]
+    assert found == [("theory", 1.0), ("theory", 2.0), ("simulation", 1.0)]
+
+
 def test_grids_are_told_apart_by_their_columns():
     axes, fixed = {"alpha0": [1.0, 2.0]}, {"signal": 4.0}
-    grids = [Grid(["cosine"], axes, fixed, ["theory"], {"panel": name}) for name in ("a", "a", "b")]
+    grids = [
+        Grid(["cosine"], axes, fixed, ["theory"], columns={"panel": name})
+        for name in ("a", "a", "b")
+    ]
     sweep = Sweep(grids)
     assert len(sweep.cells()) == 2
     assert [dict(columns)["panel"] for _, columns in sweep.parts] == ["a", "a", "b", "b"]

@@ -19,10 +19,10 @@ from sparsetoken.planner import UnreachableError
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"error": 0.1, "n_samples": 100}, "exactly one of .* must be None.*got none"),
+        ({"error": 0.1, "n_samples": 100}, "leave out exactly one of .*; left out: none"),
         (
             {"dim": None},
-            "exactly one of n_samples, dim, error, n_tokens, signal must.* got n_samples, dim",
+            "exactly one of n_samples, dim, error, n_tokens, signal.* out: n_samples, dim",
         ),
         ({"error": 0.1, "positive_rate": None}, "positive_rate must be"),
         ({"error": 0.4}, "error must be below 0.4"),
@@ -77,7 +77,7 @@ def test_populations_that_cannot_be_planned():
     with pytest.raises(ValueError, match="n_tokens must be left out: the problem has it; got 4"):
         st.plan(problem=MIXED, n_tokens=4, dim=50, error=0.1)
     with pytest.raises(
-        ValueError, match=r"exactly one of n_samples, dim, error must .*got n_samples, dim"
+        ValueError, match=r"exactly one of n_samples, dim, error, .*left out: n_samples, dim"
     ):
         st.plan(problem=MIXED, error=0.1)
     with pytest.raises(ValueError, match="needs sequences of one length, got lengths 4, 12"):

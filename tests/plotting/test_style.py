@@ -24,7 +24,7 @@ def test_caption_counts_the_points_off_their_lines():
         row["value"] = expected[row["signal"], row["alpha0"]]["value"]
     assert "off their line" not in draw_figure("alignment", rows).caption
     simulated[0]["value"] += 1.0
-    assert "2 of 4 are more than 3 standard errors off" in draw_figure("alignment", rows).caption
+    assert "1 of 2 are more than 3 standard errors off" in draw_figure("alignment", rows).caption
 
 
 def test_curves_differ_without_their_colors():

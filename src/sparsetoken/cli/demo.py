@@ -1,6 +1,5 @@
 """``sparsetoken demo``: the headline comparison of theory, simulation and the optimum."""
 
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,9 +59,8 @@ def demo(
     title = f"test error: one signal token of 10, signal 5, dim {dim}, {trials} trials"
     print_table(columns, lines, title)
     far = 2.0 * float(stdtr(trials - 1, -3.0))  # a mean is three of its own standard errors off
-    typer.echo(_NOTES.format(far=100 * far, trials=trials))
-    for remark in remarks(compared):
-        typer.echo(remark)
+    for text in (_NOTES.format(far=100 * far, trials=trials), *remarks(compared)):
+        typer.echo(text)
     print_files(out)
     typer.echo(_NEXT)
 
@@ -75,16 +73,13 @@ def remarks(compared: list[dict[str, Any]]) -> list[str]:
 
 def _compare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return theory and simulation side by side, with their difference in standard errors."""
-    theory = {tuple(r[key] for key in _KEYS): r for r in rows if r["source"] == "theory"}
-    compared = []
-    for row in rows:
-        point = {key: row[key] for key in _KEYS}
-        predicted = theory.get(tuple(point.values()))
-        if row["source"] == "simulation" and predicted is not None:
-            error = math.hypot(row["uncertainty"], predicted["uncertainty"])
-            difference = (row["value"] - predicted["value"]) / error if error else 0.0
-            numbers = {"theory": predicted["value"], "simulation": row["value"]}
-            numbers |= {"uncertainty": row["uncertainty"], "difference": difference}
-            compared.append(point | numbers)
+    from sparsetoken.plotting.style import beside_theory
+
+    compared = [
+        {key: row[key] for key in _KEYS}
+        | {"theory": predicted["value"], "simulation": row["value"]}
+        | {"uncertainty": row["uncertainty"], "difference": difference}
+        for row, predicted, difference in beside_theory(rows)
+    ]
     order = names()
     return sorted(compared, key=lambda r: (r["quantity"], order.index(r["model"]), r["alpha"]))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import sparsetoken as st
-from sparsetoken.cli.options import AsJson, Data, given_options, option, with_options
+from sparsetoken.cli.options import AsJson, Data, option, with_options
 from sparsetoken.cli.output import as_text, check_output, message, print_result, waiting
 from sparsetoken.vocabulary import PARAMETERS
 
@@ -42,9 +42,9 @@ def fit(
     """
     if not 0.0 <= held_out < 1.0:
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
-    check_output(out, [".npz"], reads=(data, reading["labels"]))
+    check_output(out, [".npz"], reads=(data, reading.get("labels")))
     with waiting(f"reading {data}"):
-        everything = st.read_dataset(data, **given_options(reading))
+        everything = st.read_dataset(data, **reading)
     dataset = everything.with_labels()
     classifier = _classifier(model, reg, random_state)
     report: dict[str, Any] = {"model": model.value, "sequences": len(dataset)}
@@ -68,8 +68,9 @@ def _classifier(kind: Kind, reg: float | None, random_state: int) -> Any:
     parameters = classifier.get_params()
     if reg is not None and "reg" not in parameters:
         raise ValueError(f"--reg is not for --model {kind}, which chooses it")
-    settings = given_options({"reg": reg, "random_state": random_state})
-    return classifier.set_params(**{n: v for n, v in settings.items() if n in parameters})
+    settings = {"reg": reg, "random_state": random_state}
+    kept = {n: v for n, v in settings.items() if n in parameters and v is not None}
+    return classifier.set_params(**kept)
 
 
 def _fit(classifier: Any, dataset: Any, rows: Any) -> None:

@@ -1,5 +1,6 @@
 """Options that several commands have: files, quantities of the vocabulary, where cells run."""
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -77,8 +78,8 @@ def with_options(
     """Give a command that ends in ``**values`` an option for each of these names.
 
     They are quantities of the vocabulary and arguments of ``read_dataset``; ``options`` has others.
-    Those that are not set have the value None. The help shows the vocabulary's defaults, but for
-    the names in ``no_default``.
+    The command gets those that are set. The help shows the vocabulary's defaults, but for the names
+    in ``no_default``.
     """
     for name in names:
         if name in READING:
@@ -88,23 +89,23 @@ def with_options(
             options[name] = _option(PARAMETERS[name], with_default=name not in no_default)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            unset = [name for name in options if values[name] in (None, [])]
+            command(**{name: value for name, value in values.items() if name not in unset})
+
         signature, keyword = inspect.signature(command), inspect.Parameter.KEYWORD_ONLY
         *declared, _ = (p.replace(kind=keyword) for p in signature.parameters.values())
         added = [
             inspect.Parameter(name, keyword, default=None, annotation=annotation)
             for name, annotation in options.items()
         ]
-        command.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        run.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[*declared, *added]
         )
-        return command
+        return run
 
     return decorate
-
-
-def given_options(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were given, of those that :func:`with_options` made."""
-    return {name: value for name, value in values.items() if value not in (None, [])}
 
 
 def _option(quantity: Quantity, with_default: bool) -> Any:
@@ -128,7 +129,7 @@ def read_as_in_fit(data: Path, model: Path, reading: dict[str, Any]) -> Any:
 
     like = load_notes(model).get("roles") or {}
     with waiting(f"reading {data}"):
-        return read_dataset(data, **given_options(reading), like=like)
+        return read_dataset(data, **reading, like=like)
 
 
 def read_population(file: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,11 +29,10 @@ def check_output(
     if not path.parent.is_dir():
         raise RuntimeError(f"{path}: there is no folder {path.parent}")
     check_not_read(path, option, reads)
-    if path.exists() and (path.is_dir() or not os.access(path, os.W_OK)):
-        raise RuntimeError(f"{path}: it may not be written to")
     try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass  # permissions do not tell all: the disk may be read-only
+        if path.exists():
+            path.open("ab").close()
+        tempfile.TemporaryFile(dir=path.parent).close()  # a new file takes the place of the old
     except OSError as error:
         raise RuntimeError(f"{path}: it may not be written to: {error.strerror}") from None
 
@@ -42,11 +40,10 @@ def check_output(
 def check_not_read(path: Path, option: str, reads: Iterable[Path | None]) -> None:
     """Refuse to write to what the command reads, or into it, by whichever of its names."""
     for read in filter(None, reads):
-        meets = path.resolve().is_relative_to(read.resolve())
-        if path.exists():  # links have other names, also those in a folder
-            files = (read, *read.rglob("*"))
-            meets = meets or any(file.exists() and path.samefile(file) for file in files)
-        if meets:
+        # Links have other names, also those in a folder.
+        files = (read, *read.rglob("*")) if path.exists() else ()
+        same = any(file.exists() and path.samefile(file) for file in files)
+        if same or path.resolve().is_relative_to(read.resolve()):
             raise ValueError(f"{option} must not be what is read, {read}, nor in it; got {path}")
 
 
@@ -117,14 +114,13 @@ def waiting(what: str, *, counted: bool = False) -> Iterator[Callable[..., None]
     from rich import progress
     from rich.console import Console
 
-    columns = [progress.SpinnerColumn(), progress.TextColumn("{task.description}")]
+    names, ends = ["description"], list[Any]([progress.TimeElapsedColumn()])
     if counted:
-        columns += [progress.BarColumn(), progress.MofNCompleteColumn()]
-    columns.append(progress.TimeRemainingColumn() if counted else progress.TimeElapsedColumn())
-    names, console = ("completed", "total") if counted else ("description",), Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda *_: None
-        return
-    with progress.Progress(*columns, console=console, transient=True) as shown:
+        names = ["completed", "total"]
+        ends = [progress.BarColumn(), progress.MofNCompleteColumn(), progress.TimeRemainingColumn()]
+    columns = [progress.SpinnerColumn(), progress.TextColumn("{task.description}"), *ends]
+    console = Console(stderr=True)
+    looks: Any = {"console": console, "transient": True, "disable": not console.is_terminal}
+    with progress.Progress(*columns, **looks) as shown:
         task = shown.add_task(what, total=None)
         yield lambda *news: shown.update(task, **dict(zip(names, news, strict=True)))

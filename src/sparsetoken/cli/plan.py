@@ -12,7 +12,6 @@ from sparsetoken.cli.options import (
     AsJson,
     Data,
     PopulationFile,
-    given_options,
     option,
     read_population,
     with_options,
@@ -76,19 +75,13 @@ def plan(
     """  # noqa: D301 (the backslash keeps the lines of the examples)
     if context.invoked_subcommand is not None:
         return
-    shown, asked = _split(values, _SHOWN)
-    asked |= {"model": model, "metric": metric}
     if population is not None:
-        asked = _of_population(asked, population)
-    else:
-        sought = {name: PARAMETERS[name].option for name in _SOUGHT}
-        missing = [flag for name, flag in sought.items() if name not in asked]
-        if len(missing) != 1:
-            raise ValueError(
-                f"leave out exactly one of {', '.join(sought.values())}; left out: "
-                f"{', '.join(missing) or 'none'}"
-            )
-    _show(lambda progress: st.plan(**asked, progress=progress), shown, population)
+        from sparsetoken.population import Population
+
+        rate = values.pop("positive_rate", PARAMETERS["positive_rate"].default)
+        content = read_population(population)
+        values["problem"] = Population.from_tables(**content, positive_rate=rate)
+    _show(st.plan, population, **values, model=model, metric=metric)
 
 
 @app.command("pilot", short_help="Plan from pilot data.")
@@ -110,16 +103,13 @@ def plan_from_pilot(
     sparsetoken plan pilot tokens.csv --by case --label outcome --group patient --error 0.1
     sparsetoken plan pilot table.csv --label y --error 0.1
     """  # noqa: D301 (the backslash keeps the lines of the examples)
-    shown, asked = _split(values, _SHOWN)
-    reading, asked = _split(asked, READING)
-    asked |= {"error": error, "metric": metric, "effort": effort}
+    reading = {name: values.pop(name) for name in READING if name in values}
 
-    def make(progress: Callable[..., None]) -> Any:
+    def make(**asked: Any) -> Any:
         read: Any = st.read_dataset(data, rows_alone=True, **reading).with_labels()
-        more = {"groups": read.groups, "progress": progress}
-        return st.plan.from_pilot(read.sequences, read.labels, **more, **asked)
+        return st.plan.from_pilot(read.sequences, read.labels, groups=read.groups, **asked)
 
-    _show(make, shown, data)
+    _show(make, data, **values, error=error, metric=metric, effort=effort)
 
 
 @app.command("curve", short_help="Plan from a learning curve of any classifier.")
@@ -145,10 +135,8 @@ def plan_from_curve(
     \b
     sparsetoken plan curve curve.csv --n-test 500 --error 0.1
     """  # noqa: D301 (the backslash keeps the lines of the examples)
-    shown, asked = _split(values, _SHOWN)
-    asked |= {"error": error, "metric": metric, "chance": chance}
 
-    def make(_: Callable[..., None]) -> Any:
+    def make(progress: Any, **asked: Any) -> Any:
         from sparsetoken.planner.curves import read_curve
 
         try:
@@ -157,12 +145,13 @@ def plan_from_curve(
             raise ValueError(f"{file} is not text: a table with n_samples and error") from None
         except ValueError as wrong:
             raise ValueError(f"{file}: {wrong}") from None
-        table |= given_options({"n_test": n_test})
+        if n_test is not None:
+            table["n_test"] = n_test
         if "n_test" not in table:
             raise ValueError(f"--n-test must be given: {file} has no column n_test")
         return st.plan.from_curve(**table, **asked)
 
-    _show(make, shown, file)
+    _show(make, file, **values, error=error, metric=metric, chance=chance)
 
 
 @app.command("test-size", short_help="Plan the number of test samples.")
@@ -186,57 +175,39 @@ def plan_test_size(
     sparsetoken plan test-size --metric recall --fpr 0.01 --value 0.8 --width 0.1
     sparsetoken plan test-size --metric auc --value 0.85 --null 0.75 --power 0.9
     """  # noqa: D301 (the backslash keeps the lines of the examples)
-    shown, asked = _split(values, _SHOWN)
-    asked |= {"metric": metric, "value": value, "width": width, "null": null, "power": power}
-    asked["level"] = level
 
-    def make(_: Callable[..., None]) -> Any:
+    def make(progress: Any, **asked: Any) -> Any:
         from sparsetoken.planner.testing import plan_test_size
 
         return plan_test_size(**asked)
 
-    _show(make, shown)
-
-
-def _split(values: dict[str, Any], names: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the given options with these names, and the others."""
-    given = given_options(values)
-    return {name: given.pop(name) for name in names if name in given}, given
+    values |= {"metric": metric, "value": value, "width": width, "null": null, "power": power}
+    _show(make, None, **values, level=level)
 
 
 def _show(
-    make: Callable[[Callable[..., None]], Any], shown: dict[str, Any], read: Path | None = None
+    make: Callable[..., Any],
+    read: Path | None,
+    plot: Path | None = None,
+    report: bool = False,
+    as_json: bool = False,
+    **asked: Any,
 ) -> None:
     """Make a plan, draw it, and print it as JSON, as a report or as a summary.
 
     With JSON, a target that cannot be reached is an answer too.
     """
-    plot, as_json = shown.get("plot"), shown.get("as_json")
     if plot is not None:
         check_output(plot, _PICTURES, "--plot", (read,))
     try:
         with waiting("planning") as progress:
-            result = make(progress)
+            result = make(**asked, progress=progress)
             if plot is not None:
                 result.plot(plot)
-            text = result.report(markdown=True).rstrip() if shown.get("report") else ""
+            text = result.report(markdown=True).rstrip() if report else ""
             content = result.to_dict() if as_json else text or result.summary()
     except ValueError as impossible:
         if as_json and hasattr(impossible, "to_dict"):
             print_json(impossible.to_dict())
         raise
     (print_json if as_json else typer.echo)(content)
-
-
-def _of_population(asked: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Return the arguments of a plan for a population."""
-    from sparsetoken.population import Population
-
-    for name in ("n_tokens", "n_signal", "signal", "n_kinds"):
-        if name in asked:
-            flag = PARAMETERS[name].option
-            raise ValueError(f"{flag} must be left out: each kind has its own")
-    rate = asked.pop("positive_rate", PARAMETERS["positive_rate"].default)
-    problem = Population.from_tables(**read_population(file), positive_rate=rate)
-    sizes = dict.fromkeys(("n_samples", "dim", "error"))
-    return sizes | asked | {"problem": problem.plain()}

@@ -33,10 +33,10 @@ def predict(
     If the file has labels, it also prints accuracy, AUC and recall at 1 % false positives, with
     95 % intervals.
     """
-    from sparsetoken.experiments.table import write_columns
+    from sparsetoken.experiments import write_table
     from sparsetoken.sequences.fingerprints import seen_in_fit
 
-    reads = (model, data, reading["labels"])
+    reads = (model, data, reading.get("labels"))
     for name, path, others in (("--out", out, reads), ("--tokens", tokens, (*reads, out))):
         if path is not None:
             check_output(path, [".csv", ".parquet"], name, others)
@@ -53,7 +53,7 @@ def predict(
         table = _predictions(classifier, dataset, predicted, scores, top)
         measures = _measures(classifier, dataset, predicted, scores)
     if tokens is not None:
-        write_columns(_token_columns(classifier, dataset), tokens)
+        write_table(_token_columns(classifier, dataset), tokens)
         message(f"{len(dataset.rows)} tokens: {tokens}")
     if as_json:
         rows = zip(*table.values(), strict=True)
@@ -61,7 +61,7 @@ def predict(
     elif out is not None:
         if "top_tokens" in table:
             table["top_tokens"] = list(map(as_text, table["top_tokens"]))
-        write_columns(table, out)
+        write_table(table, out)
         message(f"{len(dataset)} rows: {out}")
     else:
         _print(table, measures, classifier.classes_)
@@ -83,12 +83,10 @@ def _predictions(classifier: Any, dataset: Any, predicted: Any, scores: Any, top
         "score": (scores if scores.ndim == 1 else scores[at]).tolist(),
     }
     if top:
+        pairs = ((e.tokens.tolist(), e.weights.tolist()) for e in classifier.explain(X, top=top))
         table["top_tokens"] = [
-            [
-                {"token": token, "weight": weight}
-                for token, weight in zip(one.tokens.tolist(), one.weights.tolist(), strict=True)
-            ]
-            for one in classifier.explain(X, top=top)
+            [{"token": token, "weight": weight} for token, weight in zip(*pair, strict=True)]
+            for pair in pairs
         ]
     if dataset.labels is not None:
         table["label"] = dataset.labels.tolist()
@@ -123,21 +121,18 @@ def _print(table: Columns, measures: list[Any], classes: Any) -> None:
 
 def _token_columns(classifier: Any, dataset: Any) -> Columns:
     """Return a table with one row per token, in the order of sequences and positions."""
-    lengths, names = dataset.sequences.lengths.tolist(), [str(c) for c in classifier.classes_]
-    table: Columns = {
-        "sequence": [
-            n for n, length in zip(dataset.ids, lengths, strict=True) for _ in range(length)
-        ],
-        "position": [position for length in lengths for position in range(length)],
-        "row": dataset.rows.tolist(),
-    }
+    sequences, names = dataset.sequences, [str(name) for name in classifier.classes_]
+    table: Columns = {"sequence": [], "position": [], "row": dataset.rows.tolist()}
     if dataset.coords is not None:
         table |= zip("xyz", dataset.coords.T.tolist(), strict=False)
     table |= {"weight": [], "contribution": [], "towards": []}
-    for explanation in classifier.explain(dataset.sequences, top=max(lengths)):
-        _, weights, contributions, *_ = explanation.by_position()
+    explanations = classifier.explain(sequences, top=int(sequences.lengths.max()))
+    for name, explanation in zip(dataset.ids, explanations, strict=True):
+        tokens, weights, contributions, *_ = explanation.by_position()
         label = str(explanation.speaks_for)
         other = names[0] if len(names) == 2 and label == names[1] else f"not {label}"
+        table["sequence"] += [name] * len(tokens)
+        table["position"] += tokens.tolist()
         table["weight"] += weights.tolist()
         table["contribution"] += contributions.tolist()
         table["towards"] += [label if number >= 0 else other for number in contributions]

@@ -31,7 +31,7 @@ def report(
     class, all are scored by refits that did not see them. The page is one file that needs no
     network.
     """
-    check_output(out, [".html"], reads=(model, data, reading["labels"]))
+    check_output(out, [".html"], reads=(model, data, reading.get("labels")))
     classifier: Any = st.load(model)
     dataset = read_as_in_fit(data, model, reading).with_labels()
     texts = None if token_text is None else _texts(dataset, token_text)

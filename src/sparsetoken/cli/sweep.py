@@ -69,24 +69,19 @@ def run_sweep(
     """  # noqa: D301 (the backslash keeps the lines of the example)
     from sparsetoken.experiments import run
 
-    path = store or file.with_suffix(".db")
-    check_not_read(path, "--store", [file])
+    check_not_read(store or file.with_suffix(".db"), "--store", [file])
     with (
-        _opened(file, path, read_only=False) as (opened, sweep),
+        _opened(file, store, read_only=False) as (opened, sweep),
         open_executor(workers, scheduler) as executor,
         waiting("cells", counted=True) as bar,
     ):
         report = run(sweep, opened, executor, progress=bar)
     if as_json:
-        print_json({"store": str(path), **report._asdict()})
-    message(
-        f"{report.computed} computed, {report.failed} failed, "
-        f"{report.already_done} already done: {path}"
-    )
-    if report.failed:
-        raise RuntimeError(
-            f"{report.failed} cells have failed, see 'sparsetoken sweep status {file}'"
-        )
+        print_json({"store": str(opened.path), **report._asdict()})
+    computed, failed, already_done = report
+    message(f"{computed} computed, {failed} failed, {already_done} already done: {opened.path}")
+    if failed:
+        raise RuntimeError(f"{failed} cells have failed, see 'sparsetoken sweep status {file}'")
 
 
 @app.command()
@@ -114,7 +109,7 @@ def export(
 ) -> None:
     """Write the results as a table in long format."""
     from sparsetoken.experiments import write_table
-    from sparsetoken.experiments.table import as_columns, write_csv
+    from sparsetoken.experiments.table import write_csv
 
     if out is not None:
         reads = file, store or file.with_suffix(".db")
@@ -127,6 +122,6 @@ def export(
     elif as_json:
         print_json(rows)
     else:
-        write_csv(as_columns(rows), sys.stdout)
+        write_csv(rows, sys.stdout)
     if missing:
         message(f"{missing} cells are not in the table: pending or failed")

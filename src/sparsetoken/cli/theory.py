@@ -7,7 +7,6 @@ import typer
 from sparsetoken.cli.options import (
     AsJson,
     PopulationFile,
-    given_options,
     read_population,
     starting_with,
     with_options,
@@ -62,7 +61,7 @@ def theory(
         return
     from sparsetoken.experiments import compute, make_cell
 
-    settings = given_options(values) | (read_population(population) if population else {})
+    settings = values | (read_population(population) if population else {})
     asked = quantity.split(",")
     cell = make_cell("theory", asked, settings)
     missing = sorted(set(asked) - set(cell.quantities if cell else ()))
@@ -79,6 +78,5 @@ def theory(
     lines = [(name, f"{n:.6g}", f"± {n.uncertainty:.1g}") for name, n in numbers.items()]
     columns = ("quantity", "value", "uncertainty")
     print_result(as_json, {"values": cell.values} | listed, columns, lines)
-    doubtful = [name for name, number in numbers.items() if not number.converged]
-    if doubtful:
+    if doubtful := [name for name, number in numbers.items() if not number.converged]:
         message(f"not converged: {', '.join(doubtful)}")

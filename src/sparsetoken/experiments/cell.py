@@ -17,7 +17,7 @@ from sparsetoken.estimate import ConvergenceWarning, Estimate
 from sparsetoken.losses import get_loss
 from sparsetoken.models.base import Size
 from sparsetoken.population import Population
-from sparsetoken.problem import FIELDS, Problem, SparseTokenProblem
+from sparsetoken.problem import FIELDS, Problem
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters, group
 
 SOURCES = ("theory", "simulation")
@@ -25,25 +25,18 @@ SOURCES = ("theory", "simulation")
 _SCHEMA = 2  # to be raised when the same values come to mean something else
 _PROBLEM = (*FIELDS, *group("population"))
 _SAMPLES = ("alpha", "alpha0", "alpha1")
-_SIMULATION = group("simulation")
 _ARGUMENTS = {"recall": "fpr", "required_signal": "error"}  # of quantities that need one
-_LEFT_OUT_BY_DEFAULT = ("center", "contiguous", "n_kinds", "unlabelled")
+_DEFAULTS = {
+    name: PARAMETERS[name].default
+    for name in ("model", "loss", *_ARGUMENTS.values(), *group("simulation"))
+}
+_LEFT_OUT_BY_DEFAULT = ("center", "unlabelled")
 _NEEDS_QUERY = {"trained", "query", "capacity"}  # groups of quantities
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A point of a sweep: what to compute there, and how. :func:`make_cell` makes it.
-
-    Parameters
-    ----------
-    source : {"theory", "simulation"}
-        Where the numbers come from.
-    quantities : tuple of str
-        What to compute.
-    values : dict
-        Model, problem, samples and settings by name.
-    """
+    """A point of a sweep: what to compute there, and how. :func:`make_cell` makes it."""
 
     source: str
     quantities: tuple[str, ...]
@@ -125,15 +118,13 @@ def make_cell(
     check_choice("source", source, SOURCES)
     listed = [quantities] if isinstance(quantities, str) else quantities
     wanted = {check_known("quantity", quantity, MEASURED) for quantity in listed}
-    described = check_parameters(_describe_problem(dict(values or {})))
-    loss = described.get("loss", PARAMETERS["loss"].default)
-    if not isinstance(loss, str):
-        raise ValueError(f"loss must be a name or an import path, got {loss!r}")
-    get_loss(loss)  # raises ValueError if there is none
+    described = check_parameters(_DEFAULTS | _describe_problem(values or {}))
+    if not isinstance(described["loss"], str):
+        raise ValueError(f"loss must be a name or an import path, got {described['loss']!r}")
+    get_loss(described["loss"])  # raises ValueError if there is none
     if "sharpness" in described and "cosine" not in described:
         raise ValueError("sharpness needs a value for cosine beside it")
-    name = described.setdefault("model", PARAMETERS["model"].default)
-    model = models.get(name, described)
+    model = models.get(described["model"], described)
     wanted &= model.predicted if source == "theory" else model.simulated
     if not wanted:
         return None
@@ -155,10 +146,9 @@ def _choose_values(
     names = {"model", *_PROBLEM, *_SAMPLES, *model.settings, *arguments}
     names -= set() if "split" in model.settings else {"alpha0"}
     if source == "simulation":
-        names = names - {"n_points"} | set(_SIMULATION)
-    defaults = {name: PARAMETERS[name].default for name in (*_SIMULATION, *arguments)}
+        names = names - {"n_points"} | set(group("simulation"))
     settings = {name: value for name, value in described.items() if name in model.settings}
-    complete = defaults | described | model.complete(settings)
+    complete = described | model.complete(settings)
     names -= {n for n in _LEFT_OUT_BY_DEFAULT if complete.get(n) == PARAMETERS[n].default}
     return {name: complete[name] for name in PARAMETERS if name in names and name in complete}
 
@@ -167,16 +157,16 @@ def _check_samples(cell: Cell) -> None:
     """Raise ValueError if the numbers of samples, or the dimension, are none to compute with."""
     values, sizes = cell.values, [name for name in _SAMPLES if name in cell.values]
     groups = {MEASURED[quantity].group for quantity in cell.quantities}
-    needed = ["alpha0"] * ("split" in cell.model.settings and bool(groups & _NEEDS_QUERY))
-    needed += ["alpha1"] * ("trained" in groups or "separable" in cell.quantities)
+    query = "split" in cell.model.settings and bool(groups & _NEEDS_QUERY)
+    readout = "trained" in groups or "separable" in cell.quantities
     if "alpha" in sizes and len(sizes) > 1:
         raise ValueError("give either alpha (and split), or alpha0 and alpha1, not both")
-    if "alpha" in sizes and values.get("split") == 1.0 and "alpha1" in needed:
+    if "alpha" in sizes and values.get("split") == 1.0 and readout:
         raise ValueError("split must be below 1: it leaves no samples for the readout")
-    missing = [name for name in needed if name not in sizes and "alpha" not in sizes]
-    if missing:
-        listed = ", ".join(sorted(cell.quantities))
-        raise ValueError(f"{listed}: a value for {missing[0]} (or alpha) is needed")
+    for name, is_needed in (("alpha0", query), ("alpha1", readout)):
+        if is_needed and name not in sizes and "alpha" not in sizes:
+            listed = ", ".join(sorted(cell.quantities))
+            raise ValueError(f"{listed}: a value for {name} (or alpha) is needed")
     if cell.source == "simulation":
         for name in (*sizes, "unlabelled"):
             if math.isinf(values.get(name, 0.0)):
@@ -185,27 +175,31 @@ def _check_samples(cell: Cell) -> None:
             raise ValueError(f"dim must be at least 2 in a simulation, got {values['dim']}")
 
 
-def _describe_problem(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values with the problem's defaults, and a population as plain data."""
-    kinds, errors = values.pop("kinds", None), values.pop("label_errors", None)
+def _describe_problem(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with those of the problem complete, a population as plain data."""
+    fields = {name: values[name] for name in FIELDS if name in values}
+    kinds, errors = values.get("kinds"), values.get("label_errors")
     if isinstance(kinds, Population):
         if errors is not None:
             raise ValueError("label_errors must be left out: the population has its own")
         errors, kinds = kinds.label_errors, kinds.to_tables()
-    described = {name: PARAMETERS[name].default for name in group("problem")} | values
-    if kinds is not None:
-        for name in FIELDS:
-            if name in values and (name != "positive_rate" or all(name in kind for kind in kinds)):
-                raise ValueError(f"{name} does not go with kinds: each has its own")
-        rate = PARAMETERS["positive_rate"].check(described["positive_rate"])
-        first, *others = tables = Population.from_tables(kinds, positive_rate=rate).to_tables()
-        described = {name: value for name, value in values.items() if name != "positive_rate"}
-        described |= {"kinds": tables} if others else {n: first[n] for n in FIELDS if n in first}
-    if errors is not None:
-        pair = errors if isinstance(errors, list | tuple) else [errors]
-        checked = Population([SparseTokenProblem(1)], label_errors=pair).label_errors
-        described |= {"label_errors": list(checked)} if any(checked) else {}
-    return described
+    default = {name: PARAMETERS[name].default for name in group("problem")}
+    rate = PARAMETERS["positive_rate"].check((default | fields)["positive_rate"])
+    if kinds is None:
+        kinds, fields = [{"probability": 1.0} | default | fields], {}
+    for name in fields:
+        if name != "positive_rate" or all(name in kind for kind in kinds):
+            raise ValueError(f"{name} does not go with kinds: each has its own")
+    errors = (0.0, 0.0) if errors is None else errors
+    pair = errors if isinstance(errors, list | tuple) else [errors]
+    population = Population.from_tables(kinds, pair, rate)
+    first, *others = tables = population.to_tables()
+    problem: dict[str, Any] = {"kinds": tables}
+    if not others:
+        problem = {name: first[name] for name in FIELDS if name in first}
+    if any(population.label_errors):
+        problem["label_errors"] = list(population.label_errors)
+    return {name: value for name, value in values.items() if name not in _PROBLEM} | problem
 
 
 def compute(cell: Cell) -> dict[str, Estimate]:

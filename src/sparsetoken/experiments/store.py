@@ -60,7 +60,8 @@ class Store:
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool = False) -> None:
         self.path, self.damaged = Path(path), 0
-        self._lines: dict[str, dict[str, Any]] = {}  # what counts for each cell, by its key
+        self._done: dict[str, dict[str, Any]] = {}  # lines, by the key of their cell
+        self._failed: dict[str, dict[str, Any]] = {}
         self._end = 0  # of what is read
         try:
             self._file = self.path.open("rb" if read_only else "a+b", buffering=0)
@@ -84,13 +85,13 @@ class Store:
                 continue
             entry, good = json.loads(text), True
             key = entry.get("key")  # the header has none
-            if key and (entry["state"] == "done" or not self._is_done(key)):
-                self._lines[key] = entry
+            if key and isinstance(entry["content"], dict):
+                self._done[key] = entry
+                self._failed.pop(key, None)
+            elif key and key not in self._done:
+                self._failed[key] = entry
         self._end += whole
         return good
-
-    def _is_done(self, key: str) -> bool:
-        return key in self._lines and self._lines[key]["state"] == "done"
 
     def _append(self, entry: dict[str, Any]) -> None:
         """Add a whole line at once, below whatever half line a killed process has left."""
@@ -113,18 +114,18 @@ class Store:
                 for quantity, number in outcome.items()
             }
         described = {"source": cell.source, "quantities": cell.quantities, "values": cell.values}
-        state = "failed" if content is outcome else "done"
-        self._append({"key": cell.key, "state": state, **described, "content": content})
+        self._append({"key": cell.key, **described, "content": content})
 
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
         """Return those of the cells that have no numbers yet, also those that failed."""
         self._refresh()
-        return [cell for cell in cells if not self._is_done(cell.key)]
+        return [cell for cell in cells if cell.key not in self._done]
 
     def counts(self, cells: Sequence[Cell] | None = None) -> dict[str, int]:
         """Return how many cells are done and failed; of some cells also how many are pending."""
-        counts = {state: len(self._select(cells, state)) for state in ("done", "failed")}
-        return counts if cells is None else counts | {"pending": len(cells) - sum(counts.values())}
+        done, failed = (len(self._of(cells, lines)) for lines in (self._done, self._failed))
+        counts = {"done": done, "failed": failed}
+        return counts if cells is None else counts | {"pending": len(cells) - done - failed}
 
     def failures(self, cells: Iterable[Cell] | None = None) -> list[Failure]:
         """Return the failed cells with their errors."""
@@ -132,7 +133,7 @@ class Store:
             Failure(
                 Cell(line["source"], tuple(line["quantities"]), line["values"]), line["content"]
             )
-            for line in self._select(cells, "failed")
+            for line in self._of(cells, self._failed)
         ]
 
     def rows(self, cells: Iterable[Cell] | None = None) -> list[dict[str, Any]]:
@@ -147,15 +148,15 @@ class Store:
             line["values"]
             | {"source": line["source"], "quantity": quantity}
             | {"value": value, "uncertainty": uncertainty, "converged": converged}
-            for line in self._select(cells, "done")
+            for line in self._of(cells, self._done)
             for quantity, (value, uncertainty, converged) in line["content"].items()
         ]
 
-    def _select(self, cells: Iterable[Cell] | None, state: str) -> list[dict[str, Any]]:
+    def _of(self, cells: Iterable[Cell] | None, lines: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the lines of some cells, or all."""
         self._refresh()
-        keys = self._lines if cells is None else [cell.key for cell in cells]
-        lines = [self._lines[key] for key in keys if key in self._lines]
-        return [line for line in lines if line["state"] == state]
+        keys = list(lines) if cells is None else [cell.key for cell in cells]
+        return [lines[key] for key in keys if key in lines]
 
     def close(self) -> None:
         """Close the file."""

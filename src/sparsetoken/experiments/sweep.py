@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple
@@ -16,8 +16,8 @@ from sparsetoken.experiments.executors import ClusterError
 from sparsetoken.experiments.store import Outcome, Store
 from sparsetoken.vocabulary import PARAMETERS, check_known, check_parameter
 
-_ENTRIES = {"quantities": list, "sources": list, "fixed": dict, "axes": dict}
-_WORDS = {list: "list of names", dict: "table"}
+_LIST, _TABLE = (list, "list of names"), (dict, "table")
+_ENTRIES = {"quantities": _LIST, "sources": _LIST, "fixed": _TABLE, "axes": _TABLE}
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Grid:
         Values that are the same everywhere; all others have their defaults.
     sources : sequence of {"theory", "simulation"}
         Where the numbers come from.
+    lines : mapping, optional
+        Values in place of those of some axes, at which there is theory besides.
     columns : mapping, optional
         What the rows of its table carry beside the values, to tell grids apart.
     """
@@ -42,32 +44,21 @@ class Grid:
     axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     sources: Sequence[str] = SOURCES
+    lines: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
 
     def cells(self) -> Iterator[Cell]:
         """Yield the cells, the last axis fastest."""
+        if self.lines:
+            yield from replace(
+                self, axes={**self.axes, **self.lines}, sources=["theory"], lines={}
+            ).cells()
         for point in itertools.product(*self.axes.values()):
             values = dict(self.fixed) | dict(zip(self.axes, point, strict=True))
             for source in self.sources:
                 cell = make_cell(source, self.quantities, values)
                 if cell is not None:
                     yield cell
-
-
-def line_and_points(
-    quantities: Sequence[str],
-    axis: str,
-    lines: Sequence[Any],
-    points: Sequence[Any],
-    fixed: Mapping[str, Any],
-    axes: Mapping[str, Sequence[Any]] | None = None,
-    columns: Mapping[str, Any] | None = None,
-) -> list[Grid]:
-    """Return the theory on ``lines`` and ``points`` of an axis, the simulation on ``points``."""
-    return [
-        Grid(quantities, {**(axes or {}), axis: values}, fixed, sources, columns or {})
-        for values, sources in ((lines, ["theory"]), (points, SOURCES))
-    ]
 
 
 @dataclass(frozen=True)
@@ -146,15 +137,14 @@ def run(
     """
     cells = sweep.cells()
     missing = store.missing(cells)
-    already_done, computed, failed = len(cells) - len(missing), 0, 0
+    already_done, failed = len(cells) - len(missing), 0
     show = progress or (lambda done, total: None)
     show(already_done, len(cells))
-    for cell, outcome in _outcomes(missing, executor):
+    for done, (cell, outcome) in enumerate(_outcomes(missing, executor), already_done + 1):
         store.record(cell, outcome)
         failed += isinstance(outcome, str)
-        computed += not isinstance(outcome, str)
-        show(already_done + computed + failed, len(cells))
-    return Report(computed, failed, already_done)
+        show(done, len(cells))
+    return Report(len(missing) - failed, failed, already_done)
 
 
 def collect(
@@ -235,14 +225,13 @@ def _sweep(content: dict[str, Any]) -> Sweep:
 
 def _grid(top: dict[str, Any], block: dict[str, Any]) -> Grid:
     """Return the grid of a block, whose entries add to those at the top."""
-    for entries in (top, block):
-        for name, value in entries.items():
-            kind = _ENTRIES[check_known("entry", name, _ENTRIES)]
-            if not isinstance(value, kind) or not value:
-                raise ValueError(f"{name} must be a {_WORDS[kind]}, got {value!r}")
+    for name, value in (*top.items(), *block.items()):
+        kind, words = _ENTRIES[check_known("entry", name, _ENTRIES)]
+        if not isinstance(value, kind) or not value:
+            raise ValueError(f"{name} must be a {words}, got {value!r}")
     fixed, axes = (top.get(name, {}) | block.get(name, {}) for name in ("fixed", "axes"))
-    if fixed.keys() & axes.keys():
-        raise ValueError(f"{min(fixed.keys() & axes.keys())} is both fixed and an axis")
+    if twice := fixed.keys() & axes.keys():
+        raise ValueError(f"{min(twice)} is both fixed and an axis")
     lists = {"sources": SOURCES} | top | block
     if "quantities" not in lists:
         raise ValueError("the sweep names no quantities")

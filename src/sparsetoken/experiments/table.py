@@ -1,4 +1,4 @@
-"""Tables, as rows or as columns, written to CSV or Parquet."""
+"""Tables, written to CSV or Parquet."""
 
 import csv
 import json
@@ -15,17 +15,18 @@ Rows = Sequence[Mapping[str, Any]]
 Columns = Mapping[str, Sequence[Any]]
 
 _NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
-
 _LAST = ("source", "quantity", "value", "uncertainty", "converged")
 
 
-def write_table(rows: Rows, path: str | PathLike[str]) -> None:
-    """Write rows to a file ending in ``.csv``, or in ``.parquet`` (which needs pyarrow).
+def write_table(table: Rows | Columns, path: str | PathLike[str]) -> None:
+    """Write a table to a file ending in ``.csv``, or in ``.parquet`` (which needs pyarrow).
+
+    The file is complete or not there.
 
     Parameters
     ----------
-    rows : sequence of dict
-        The table; a value that a row does not have is left empty.
+    table : sequence of dict, or dict of sequences
+        Its rows, in which a value may be missing; or its columns, of equal length.
     path : str or path
         The file.
 
@@ -41,35 +42,33 @@ def write_table(rows: Rows, path: str | PathLike[str]) -> None:
     2.0,0.29
     ,0.5
     """
-    write_columns(as_columns(rows), path)
-
-
-def as_columns(rows: Rows) -> dict[str, list[Any]]:
-    """Return rows as columns, the numbers last; what a row does not have is None."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    names = [n for n in names if n not in _LAST] + [n for n in _LAST if n in names]
-    return {name: [row.get(name) for row in rows] for name in names}
-
-
-def write_columns(columns: Columns, path: str | PathLike[str]) -> None:
-    """Write columns of equal length to .csv or .parquet; the file is complete or not there."""
     path = Path(path)
     if path.suffix not in (".csv", ".parquet"):
         raise ValueError(f"a table is written as .csv or .parquet, got {path.name!r}")
     with replaced(path) as temporary:
         if path.suffix == ".csv":
             with temporary.open("w", encoding="utf-8", newline="") as file:
-                write_csv(columns, file)
+                write_csv(table, file)
         else:
             parquet = import_extra("pyarrow.parquet", f"{path}: Parquet")
-            parquet.write_table(import_extra("pyarrow", "Parquet").table(columns), temporary)
+            content = import_extra("pyarrow", "Parquet").table(_columns(table))
+            parquet.write_table(content, temporary)
 
 
-def write_csv(columns: Columns, file: TextIO) -> None:
-    """Write columns as CSV to an open file."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(map(_escape_formula, columns))
-    writer.writerows(map(_escape_formula, row) for row in zip(*columns.values(), strict=True))
+def write_csv(table: Rows | Columns, file: TextIO) -> None:
+    """Write a table as CSV to an open file."""
+    columns, writer = _columns(table), csv.writer(file, lineterminator="\n")
+    for row in (columns, *zip(*columns.values(), strict=True)):
+        writer.writerow(map(_escape_formula, row))
+
+
+def _columns(table: Rows | Columns) -> Columns:
+    """Return the columns of a table, those of rows with the numbers last."""
+    if isinstance(table, Mapping):
+        return table
+    names = list(dict.fromkeys(name for row in table for name in row))
+    names.sort(key=lambda name: _LAST.index(name) if name in _LAST else -1)
+    return {name: [row.get(name) for row in table] for name in names}
 
 
 def _escape_formula(cell: Any) -> Any:

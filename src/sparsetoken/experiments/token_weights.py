@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from sparsetoken import models
 from sparsetoken._types import Bools, Floats
-from sparsetoken.losses import get_loss
 from sparsetoken.pooling import Softmax
 from sparsetoken.problem import SparseTokenProblem
-from sparsetoken.sampling import sample_query
 
 
 def draw_token_weights(
@@ -19,17 +18,15 @@ def draw_token_weights(
     *,
     n_sequences: int,
     random_state: int,
-    loss: str = "logistic",
-    **two_steps: Any,
+    **settings: Any,
 ) -> tuple[Floats, Bools]:
     """Teach a query by two steps on fresh samples, and let it look at sequences of each class.
 
-    ``two_steps`` is what ``sample_query`` takes. Returns the weights of the tokens, and which of
+    ``settings`` are those of the model "two-step". Returns the weights of the tokens, and which of
     them carry the signal, of shape (2, n_sequences, n_tokens): the positive sequences first.
     """
-    rng = np.random.default_rng(random_state)
-    two_steps |= {"loss": get_loss(loss), "random_state": rng}
-    query = sample_query(problem, n_samples, dim, **two_steps)
+    rng, size = np.random.default_rng(random_state), (n_samples / dim, None)
+    query = models.get("two-step").trial(problem, size, dim, settings, rng).query
     weights, carries = [], []
     for rate in (1.0, 0.0):
         one_class = replace(problem, positive_rate=rate)

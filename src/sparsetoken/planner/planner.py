@@ -374,8 +374,8 @@ def _make_study(
     missing = [name for name, value in asked.items() if value is None]
     if len(missing) != 1:
         raise ValueError(
-            f"exactly one of {', '.join(asked)} must be None, the one to solve for; "
-            f"got {', '.join(missing) or 'none'}"
+            f"leave out exactly one of {', '.join(asked)}, the one to solve for; "
+            f"left out: {', '.join(missing) or 'none'}"
         )
     if problem is None:
         known = {name: value for name, value in of_problem.items() if value is not None}

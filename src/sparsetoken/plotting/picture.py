@@ -65,7 +65,6 @@ class Picture(Figure):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.title = self.caption = ""
-        self.gaps: list[float] = []  # between points and lines, in standard errors
 
 
 def styled() -> AbstractContextManager[None]:

@@ -27,6 +27,7 @@ _DASHES: Any = dict(
 _ROUND: Any = (
     (0.4, None), (1.0, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)), (2.5, (1.0, 2.0, 5.0)), (5.0, (1.0,))
 )  # fmt: skip
+_NOT_IN_THEORY = {"source", "value", "uncertainty", "converged", *group("simulation", "numerics")}
 _NAMED = ("problem", "samples", "training", "query", "simulation")  # in captions
 
 
@@ -46,6 +47,27 @@ def looks(values: Iterable[Any]) -> Iterator[tuple[Any, tuple[str, str]]]:
     return zip(values, zip(COLORS, MARKERS, strict=True), strict=False)
 
 
+def beside_theory(rows: Rows) -> list[tuple[dict[str, Any], dict[str, Any], float]]:
+    """Return simulated rows with the theory of the same values, and their difference.
+
+    That is in standard errors, positive where the simulation is larger.
+    """
+
+    def values(row: dict[str, Any]) -> str:
+        named = ((n, v) for n, v in row.items() if n not in _NOT_IN_THEORY and v is not None)
+        return repr(sorted(named))
+
+    theory = {values(row): row for row in select(rows, source="theory")}
+    pairs = []
+    for row in select(rows, source="simulation"):
+        expected = theory.get(values(row))
+        if expected is not None:
+            error = math.hypot(row["uncertainty"], expected["uncertainty"])
+            gap = (row["value"] - expected["value"]) / error if error else 0.0
+            pairs.append((row, expected, gap))
+    return pairs
+
+
 def curve(
     axes: Axes,
     rows: Rows,
@@ -56,7 +78,6 @@ def curve(
     *,
     dashes: str | None = None,
     face: str = "white",
-    transform: Any = None,
     **line: Any,
 ) -> None:
     """Draw the theory among the rows as a line and the simulation as points with error bars.
@@ -64,30 +85,20 @@ def curve(
     The legend shows whichever of the two there are. Each marker has a line style of its own,
     unless ``dashes`` and ``line`` say otherwise.
     """
-    transform = transform or (lambda value: value)
     style = dashes or _DASHES.get(marker, "-")
     points: Any = {"color": color, "markerfacecolor": face, "markeredgewidth": 0.8}
     theory, simulation = (
         sorted(select(rows, source=source), key=lambda row: row[x])
         for source in ("theory", "simulation")
     )
-
-    def columns(drawn: Rows) -> tuple[list[float], list[float]]:
-        return [row[x] for row in drawn], [transform(row["value"]) for row in drawn]
-
     if theory:
-        axes.plot(*columns(theory), ls=style, color=color, **line)
+        values = [row["value"] for row in theory]
+        axes.plot([row[x] for row in theory], values, ls=style, color=color, **line)
     if simulation:
         bars: Any = {"elinewidth": 0.8, "capsize": 1.5, "zorder": 3}
-        errors = [row["uncertainty"] for row in simulation]
-        x_values, means = columns(simulation)
-        axes.errorbar(x_values, means, yerr=errors, fmt=marker, **points, **bars)
-    expected = {row[x]: row for row in theory}
-    for row in simulation:
-        if row[x] in expected and isinstance(axes.figure, Picture) and row["uncertainty"]:
-            gap = abs(row["value"] - expected[row[x]]["value"])
-            error = math.hypot(row["uncertainty"], expected[row[x]]["uncertainty"])
-            axes.figure.gaps.append(gap / error)
+        means, errors = ([row[name] for row in simulation] for name in ("value", "uncertainty"))
+        places = [row[x] for row in simulation]
+        axes.errorbar(places, means, yerr=errors, fmt=marker, **points, **bars)
     if label is not None:
         ls, shown = style if theory else "none", marker if simulation else ""
         axes.plot([], [], ls=ls, marker=shown, label=label, **points, **line)
@@ -121,10 +132,10 @@ def panel(
 def caption(figure: Picture, rows: Rows, title: str, notes: Sequence[str] = ()) -> None:
     """Compose the caption: title, notes, what is drawn, the parameters that all rows share."""
     sentences = [title, *notes]
-    simulated = select(rows, source="simulation")
-    if simulated and select(rows, source="theory"):
-        far = sum(gap > 3.0 for gap in figure.gaps)
-        off = f"; {far} of {len(figure.gaps)} are more than 3 standard errors off their line"
+    if select(rows, source="simulation") and select(rows, source="theory"):
+        gaps = [abs(gap) for *_, gap in beside_theory(rows)]
+        far = sum(gap > 3.0 for gap in gaps)
+        off = f"; {far} of {len(gaps)} are more than 3 standard errors off their line"
         points = "simulation, mean and standard error" + (off if far else "")
         sentences.append(f"Lines: theory, in the limit of large d. Points: {points}")
     fixed = []

@@ -6,16 +6,12 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
-from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
+from sparsetoken.experiments.sweep import Grid, Sweep
 
 TITLE = "Two gradient steps turn the query towards the signal"
 PANELS = (1, 2)
 MINUTES = 1
-QUICK = {
-    "lines": np.geomspace(0.1, 100.0, 31).tolist(),
-    "points": np.geomspace(0.1, 100.0, 10).tolist(),
-    "dim": 500,
-}
+QUICK = {"dim": 500}
 
 
 def data(
@@ -27,10 +23,10 @@ def data(
     trials: int = 16,
 ) -> Sweep:
     """Return cosines, and the constant C of |cosine| = 1 − C/alpha₀ once for each signal."""
-    fixed = {"n_tokens": 10, "n_signal": 1, "positive_rate": 0.5, "dim": dim, "trials": trials}
+    fixed = {"dim": dim, "trials": trials}
     constant = Grid(["misalignment"], {"signal": signals}, fixed | {"alpha0": 1.0}, ["theory"])
-    cosines = line_and_points(["cosine"], "alpha0", lines, points, fixed, {"signal": signals})
-    return Sweep([*cosines, constant])
+    axes: dict[str, Any] = {"signal": signals, "alpha0": points}
+    return Sweep([Grid(["cosine"], axes, fixed, lines={"alpha0": lines}), constant])
 
 
 def draw(rows: Rows, axes: Any) -> list[str]:
@@ -38,12 +34,12 @@ def draw(rows: Rows, axes: Any) -> list[str]:
     left, right = axes
     plotting.panel(left, rows, "alpha0", "cosine", "signal")
     cosines = plotting.select(rows, quantity="cosine")
+    distances = [row | {"value": 1.0 - abs(row["value"])} for row in cosines]
+    alphas = plotting.present(cosines, "alpha0")
     for signal, look in plotting.looks(plotting.present(cosines, "signal")):
-        curve = plotting.select(cosines, signal=signal)
-        plotting.curve(right, curve, "alpha0", *look, transform=lambda value: 1.0 - abs(value))
+        plotting.curve(right, plotting.select(distances, signal=signal), "alpha0", *look)
         for row in plotting.select(rows, quantity="misalignment", signal=signal):
-            ends = [min(r["alpha0"] for r in curve), max(r["alpha0"] for r in curve)]
-            right.plot(ends, [row["value"] / end for end in ends], color=look[0], lw=0.4)
+            right.plot(alphas, [row["value"] / a for a in alphas], color=look[0], lw=0.4)
     right.plot([], [], color="0.4", lw=0.4, label="C/α₀")
     plotting.lines_and_points(right)
     plotting.label_axes(right, "alpha0", "1 − |cosine|")

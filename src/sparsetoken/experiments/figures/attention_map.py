@@ -10,6 +10,8 @@ from sparsetoken.experiments.token_weights import draw_token_weights
 from sparsetoken.problem import SparseTokenProblem
 from sparsetoken.vocabulary import COLORS
 
+_PROBLEM: dict[str, Any] = {"n_tokens": 20, "n_signal": 2, "signal": 5.0}
+
 TITLE = "Where the query looks after two steps"
 PANELS = (1, 2)
 MINUTES = 1
@@ -18,28 +20,20 @@ QUICK = {"dim": 300}
 
 def data(
     *,
-    n_tokens: int = 20,
-    n_signal: int = 2,
-    signal: float = 5.0,
     alpha0: float = 4.0,
-    lr_query: float = 30.0,
     dim: int = 1000,
     n_sequences: int = 12,
     random_state: int = 0,
 ) -> list[dict[str, Any]]:
     """Draw a query and as many positive as negative sequences; one row per token."""
+    drawn = {"n_sequences": n_sequences, "random_state": random_state}
     weights, carries_signal = draw_token_weights(
-        SparseTokenProblem(n_tokens, n_signal, signal),
-        round(alpha0 * dim),
-        dim,
-        n_sequences=n_sequences,
-        random_state=random_state,
-        lr_query=lr_query,
+        SparseTokenProblem(**_PROBLEM), round(alpha0 * dim), dim, **drawn, lr_query=30.0
     )
-    fixed = {"n_tokens": n_tokens, "n_signal": n_signal, "signal": signal, "alpha0": alpha0}
     return [
-        fixed
-        | {"dim": dim, "label": 1 - index, "sequence": sequence, "token": token}
+        _PROBLEM
+        | {"alpha0": alpha0, "dim": dim}
+        | {"label": 1 - index, "sequence": sequence, "token": token}
         | {"carries_signal": bool(carries_signal[index, sequence, token])}
         | {"source": "simulation", "quantity": "weight", "value": float(weight)}
         for (index, sequence, token), weight in np.ndenumerate(weights)

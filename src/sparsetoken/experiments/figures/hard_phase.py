@@ -11,7 +11,6 @@ from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.vocabulary import COLORS, MARKERS
 
 _THRESHOLDS = ("information_threshold", "iteration_threshold")
-_HALVES = ("left", "right")
 
 TITLE = "Where learning is hard"
 PANELS = (1, 2)
@@ -37,27 +36,25 @@ def data(
     points: list[float] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 1.6],
     dims: list[int] = [100, 400],
     trials: int = 8,
-    problem: dict[str, Any] = {"n_signal": 1, "signal": 5.0, "positive_rate": 0.5},
 ) -> Sweep:
     """Return two parts, by the column ``panel``: "phases", and "curve" at one length.
 
     ``dims`` are two sizes of the simulation, which starts from nothing.
     """
-    model = problem | {"model": "optimal"}
-    phases, curve = {"panel": "phases"}, {"panel": "curve"}
-    started = model | {"trials": trials, "start": "nothing"}
+    best, phases, curve = {"model": "optimal"}, {"panel": "phases"}, {"panel": "curve"}
+    started = best | {"trials": trials, "start": "nothing"}
     axes: dict[str, Any] = {"n_tokens": length_points, "alpha": alphas, "dim": dims}
     line: dict[str, Any] = {"alpha": lines}
     dots: dict[str, Any] = {"alpha": points, "dim": dims}
     length = {"n_tokens": n_tokens}
-    grids = [
-        Grid(_THRESHOLDS, {"n_tokens": lengths}, model, ["theory"], phases),
-        Grid(["cosine"], axes, started, ["simulation"], phases),
-        Grid(["cosine"], line, model | length, ["theory"], curve),
-        Grid(["cosine"], line, started | length, ["theory"], curve),
-        Grid(["cosine"], dots, started | length, ["simulation"], curve),
-    ]
-    return Sweep(grids)
+    return Sweep(
+        [
+            Grid(_THRESHOLDS, {"n_tokens": lengths}, best, ["theory"], columns=phases),
+            Grid(["cosine"], axes, started, ["simulation"], columns=phases),
+            Grid(["cosine"], line, best | length, ["theory"], columns=curve),
+            Grid(["cosine"], dots, started | length, ["simulation"], line, curve),
+        ]
+    )
 
 
 def draw(rows: Rows, axes: Any) -> list[str]:
@@ -101,7 +98,7 @@ def _draw_phases(ax: Any, rows: Rows) -> None:
     ax.plot(iteration, lengths, color=COLORS[0], lw=1.0)
     _, large = plotting.present(simulated, "dim")
     for row in simulated:
-        half = _HALVES[row["dim"] == large]
+        half = "right" if row["dim"] == large else "left"
         shade = f"{1.0 - min(max(row['value'], 0.0), 1.0):.3f}"
         ax.plot(
             row["alpha"], row["n_tokens"], "o", ms=5, fillstyle=half, color=shade,

@@ -9,6 +9,7 @@ from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.models import look
 from sparsetoken.problem import SparseTokenProblem
 
+_SIGNAL = 6.0
 _ONE_QUERY = ("pooled", "two-step")
 _LINES: dict[str, dict[str, Any]] = {"hardmax": {"color": look("two-step").color}}
 
@@ -27,19 +28,17 @@ def data(
     *,
     kinds: list[int] = [1, 2, 3, 4, 5, 6, 7, 8],
     points: list[int] = [1, 2, 3, 5, 8],
-    problem: dict[str, Any] = {"n_tokens": 10, "n_signal": 1, "signal": 6.0, "positive_rate": 0.5},
     alpha: float = 8.0,
     dims: dict[str, int] = {"one query": 800, "optimal": 300, "classifier": 40},
     trials: int = 8,
-    n_tokens: int = 100,
     many: list[int] = [1, 2, 3, 5, 8, 12, 20, 30, 50],
 ) -> Sweep:
-    """Return errors at the same number of samples, then required signals at ``n_tokens``.
+    """Return errors at the same number of samples, then required signals of longer sequences.
 
     The classifier is simulated in fewer dimensions: it is fitted to the tokens themselves.
     """
     error, both = ["test_error"], ["theory", "simulation"]
-    fixed = problem | {"alpha": alpha, "trials": trials}
+    fixed = {"signal": _SIGNAL, "alpha": alpha, "trials": trials}
     best = fixed | {"model": "optimal", "dim": dims["optimal"]}
     fitted = fixed | {"model": "sparse-token", "dim": dims["classifier"]}
     grids = [
@@ -48,7 +47,7 @@ def data(
         Grid(error, {"n_kinds": points}, fitted, ["simulation"]),
     ]
     for n_kinds in kinds:
-        kind = SparseTokenProblem(**problem, n_kinds=n_kinds)
+        kind = SparseTokenProblem(10, signal=_SIGNAL, n_kinds=n_kinds)
         steps = {"lr_query": query_rate(kind, 0.5 * alpha, 2.0), "dim": dims["one query"]}
         grids.append(
             Grid(
@@ -58,7 +57,7 @@ def data(
                 both if n_kinds in points else ["theory"],
             )
         )
-    needed = {"error": 0.05, "n_tokens": n_tokens}
+    needed = {"error": 0.05, "n_tokens": 100}
     axes: dict[str, Any] = {"model": ["pooled", "hardmax", "bayes"], "n_kinds": many}
     return Sweep([*grids, Grid(["required_signal"], axes, needed, ["theory"])])
 

@@ -10,7 +10,6 @@ from sparsetoken.experiments.sweep import Grid, Sweep
 
 _MODELS = ("vectorized", "pooled", "two-step", "optimal")
 _QUANTITIES = ("test_error", "train_loss")
-_PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-5}
 
 TITLE = "Learning curves of three classifiers"
 PANELS = (1, 2)
@@ -30,7 +29,7 @@ def data(
     vectorized_points: list[float] = [0.25, 0.5, 1.0, 1.5, 2.0, 2.5],
     dim: int = 1000,
     trials: int = 8,
-    problem: dict[str, Any] = _PROBLEM,
+    problem: dict[str, Any] = {"reg": 1e-5},
 ) -> Sweep:
     """Return the curves; attention gives half of the samples to the query.
 

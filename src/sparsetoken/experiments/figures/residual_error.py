@@ -7,18 +7,12 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
-from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
-
-_PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-3}
+from sparsetoken.experiments.sweep import Grid, Sweep
 
 TITLE = "Above the black line attention loses to pooling"
 PANELS = (1, 1)
 MINUTES = 1
-QUICK = {
-    "lines": [*np.linspace(-1.0, 0.0, 6), *np.linspace(0.05, 1.0, 20)],
-    "points": [-0.8, 0.0, 0.4, 0.8],
-    "dim": 40,
-}
+QUICK = {"dim": 40}
 
 
 def data(
@@ -31,14 +25,14 @@ def data(
     trials: int = 8,
 ) -> Sweep:
     """Return the limit, and theory and simulation at many samples per dimension, ``alpha``."""
-    fixed = _PROBLEM | {"dim": dim, "trials": trials, "model": "attention", "alpha": alpha}
+    fixed = {"reg": 1e-3, "dim": dim, "trials": trials, "model": "attention", "alpha": alpha}
     quantities, axes, theory = ["test_error"], {"sharpness": sharpness}, ["theory"]
     limit = fixed | {"alpha": math.inf}
     return Sweep(
         [
             Grid(quantities, axes | {"cosine": lines}, limit, theory),
             Grid(quantities, {}, limit | {"model": "pooled"}, theory),
-            *line_and_points(quantities, "cosine", lines, points, fixed, axes),
+            Grid(quantities, axes | {"cosine": points}, fixed, lines={"cosine": lines}),
         ]
     )
 

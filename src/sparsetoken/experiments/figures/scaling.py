@@ -94,13 +94,9 @@ def draw(rows: Rows, axes: Any) -> list[str]:
     left.legend(loc="upper left")
     right.legend(loc="lower right")
     (signal,) = plotting.present(oracle, "signal")
-    notes = [
+    longest = max(row["n_tokens"] for row in required if row["model"] in _INTEGRATED)
+    return [
         "The signal needed is that of the best weights",
         f"Test errors are those after training, at θ = {signal:g}",
+        f"Attention, elementwise attention and Bayes are integrals, up to L = {longest}",
     ]
-    integrated = [row["n_tokens"] for row in required if row["model"] in _INTEGRATED]
-    if integrated:
-        notes.append(
-            f"Attention, elementwise attention and Bayes are integrals, up to L = {max(integrated)}"
-        )
-    return notes

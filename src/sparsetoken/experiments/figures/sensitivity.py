@@ -1,29 +1,21 @@
 """How the learning rates, the rate of positives and the temperature decide what is learned."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
-from sparsetoken.experiments.sweep import Grid, Sweep, line_and_points
+from sparsetoken.experiments.sweep import Grid, Sweep
 from sparsetoken.vocabulary import COLORS
 
-_PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "reg": 1e-2}
 _QUANTITIES = ("cosine", "test_error")
 
 TITLE = "What decides whether the query finds the signal"
 PANELS = (2, 3)
 MINUTES = 1
-QUICK = {
-    "readout_rates": np.geomspace(0.2, 20.0, 11).tolist(),
-    "bias_rates": np.linspace(0.0, 6.0, 11).tolist(),
-    "positive_rates": [*np.linspace(0.04, 0.46, 22), *np.linspace(0.5, 0.96, 8)],
-    "positive_points": [0.2, 0.35, 0.5, 0.65, 0.8],
-    "betas": np.geomspace(0.1, 10.0, 25).tolist(),
-    "beta_points": [0.1, 0.3, 1.0, 3.0, 10.0],
-    "dim": 150,
-}
+QUICK = {"dim": 150}
 
 
 def data(
@@ -41,20 +33,15 @@ def data(
     trials: int = 8,
 ) -> Sweep:
     """Return three panels; the column ``panel`` says which: rates, positives or beta."""
-    fixed = _PROBLEM | {"alpha": alpha, "dim": dim, "trials": trials}
+    fixed = {"alpha": alpha, "dim": dim, "trials": trials}
     plane = {"lr_readout": readout_rates, "lr_bias": bias_rates}
-    rarely, evenly = fixed | {"positive_rate": rare}, fixed | {"positive_rate": 0.5}
-    rates, beta = {"panel": "rates"}, {"panel": "beta"}
-    positives: Any = {"axes": {"lr_bias": compared_bias_rates}, "columns": {"panel": "positives"}}
-    return Sweep(
-        [
-            Grid(_QUANTITIES, plane, rarely, ["theory"], rates),
-            *line_and_points(
-                _QUANTITIES, "positive_rate", positive_rates, positive_points, fixed, **positives
-            ),
-            *line_and_points(_QUANTITIES, "beta", betas, beta_points, evenly, columns=beta),
-        ]
-    )
+    rates: dict[str, Any] = {"lr_bias": compared_bias_rates, "positive_rate": positive_points}
+    grids = {
+        "rates": Grid(_QUANTITIES, plane, fixed | {"positive_rate": rare}, ["theory"]),
+        "positives": Grid(_QUANTITIES, rates, fixed, lines={"positive_rate": positive_rates}),
+        "beta": Grid(_QUANTITIES, {"beta": beta_points}, fixed, lines={"beta": betas}),
+    }
+    return Sweep([replace(grid, columns={"panel": name}) for name, grid in grids.items()])
 
 
 def draw(rows: Rows, axes: Any) -> list[str]:
@@ -67,13 +54,11 @@ def draw(rows: Rows, axes: Any) -> list[str]:
         plotting.curve(beta, shown, "beta", COLORS[0])
         plotting.label_axes(beta, "beta", name)
         for ax in (positives, beta):
-            ax.set_yscale("linear")
-            ax.set_ylabel(name.replace("_", " "))
+            ax.set(yscale="linear", ylabel=name.replace("_", " "))
             ax.set_ylim(*((-0.25, 1.05) if name == "cosine" else (0.0, None)))
-    for ax in axes[1:3]:
-        ax.axhline(0.0, color="0.6", lw=0.8, ls=":", zorder=0)
     plotting.lines_and_points(axes[2])
     for ax in axes[1:3]:
+        ax.axhline(0.0, color="0.6", lw=0.8, ls=":", zorder=0)
         ax.legend(loc="center right")
     (rare,) = plotting.present(plotting.select(rows, panel="rates"), "positive_rate")
     return [
@@ -85,17 +70,15 @@ def _plane(ax: Any, rows: Rows, name: str) -> None:
     """Draw a map over the learning rates, and the boundary where the cosine changes sign."""
     x, y = plotting.present(rows, "lr_readout"), plotting.present(rows, "lr_bias")
 
-    def grid(shown: str) -> list[list[float]]:
-        values = {
-            (row["lr_readout"], row["lr_bias"]): row["value"]
-            for row in plotting.select(rows, quantity=shown)
-        }
-        return [[values[across, up] for across in x] for up in y]
+    def grid(quantity: str) -> Any:
+        shown = plotting.select(rows, quantity=quantity)
+        shown.sort(key=lambda row: (row["lr_bias"], row["lr_readout"]))
+        return np.reshape([row["value"] for row in shown], (len(y), len(x)))
 
     colors = "cividis" if name == "cosine" else "cividis_r"
     image = ax.pcolormesh(x, y, grid(name), cmap=colors, shading="gouraud")
     image.set_rasterized(True)
-    if min(map(min, grid("cosine"))) < 0.0:
+    if grid("cosine").min() < 0.0:
         ax.contour(x, y, grid("cosine"), levels=[0.0], colors="white", linewidths=1.4)
     plotting.label_axes(ax, "lr_readout", "lr_bias")
     bar = ax.figure.colorbar(image, ax=ax)

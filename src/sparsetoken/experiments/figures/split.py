@@ -6,37 +6,26 @@ import numpy as np
 
 from sparsetoken import plotting
 from sparsetoken.experiments.figures import Rows
-from sparsetoken.experiments.sweep import Sweep, line_and_points
-
-_PROBLEM = {"n_tokens": 10, "n_signal": 1, "signal": 5.0, "positive_rate": 0.5, "reg": 1e-2}
-
-
-def _dense_at_the_ends(count: int) -> list[float]:
-    return list(0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, count)))
-
+from sparsetoken.experiments.sweep import Grid, Sweep
 
 TITLE = "How to divide n = αd samples between query and readout"
 PANELS = (1, 1)
 MINUTES = 1
-QUICK = {
-    "alphas": [1.0, 2.0, 4.0],
-    "lines": _dense_at_the_ends(33),
-    "points": [0.1, 0.3, 0.5, 0.7, 0.9],
-    "dim": 200,
-}
+QUICK = {"dim": 200}
 
 
 def data(
     *,
     alphas: list[float] = [1.0, 2.0, 4.0, 8.0],
-    lines: list[float] = _dense_at_the_ends(47),
+    lines: list[float] = (0.5 - 0.46 * np.cos(np.linspace(0.0, np.pi, 47))).tolist(),
     points: list[float] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
     dim: int = 500,
     trials: int = 16,
 ) -> Sweep:
     """Return errors at each total number of samples, ``alphas``, and each split."""
-    fixed = _PROBLEM | {"dim": dim, "trials": trials}
-    return Sweep(line_and_points(["test_error"], "split", lines, points, fixed, {"alpha": alphas}))
+    fixed = {"dim": dim, "trials": trials}
+    axes = {"alpha": alphas, "split": points}
+    return Sweep([Grid(["test_error"], axes, fixed, lines={"split": lines})])
 
 
 def draw(rows: Rows, axes: Any) -> list[str]:
