@@ -30,8 +30,7 @@ def test_phase_diagram():
         pooled = st.theory.risk(problem, "pooled", alpha=case["alpha"], reg=0.01, loss="square")
         assert table["two-step"][i] == pytest.approx(attention.test_error, rel=1e-4)
         assert table["pooled"][i] == pytest.approx(pooled.test_error, rel=1e-4)
-        across, up = phase._at(x, table[x][i]), phase._at(y, table[y][i])
-        shown = drawn["z"][drawn["y"].index(up)][drawn["x"].index(across)]
+        shown = drawn["z"][drawn["y"].index(table[y][i])][drawn["x"].index(table[x][i])]
         gained = phase.gain((attention.test_error, pooled.test_error))
         assert abs(shown) * shown == pytest.approx(gained / 2, abs=1e-3)
 
@@ -45,21 +44,6 @@ def test_no_edge_runs_through_noise():
     attention, pooled, worse = (Estimate(error, 0.01) for error in (0.10, 0.12, 0.2))
     assert phase.gain((attention, pooled)) == 0.0
     assert math.log10(1.05) < phase.gain((attention, worse)) < math.log10(2.0)
-
-
-@pytest.mark.system
-def test_the_phase_diagram_has_a_line_for_the_best_learner():
-    given = {"loss": "square", "x_axis": "n_tokens", "y_axis": "alpha", "signal": 3.0}
-    values = checked("phase", given | {"error": 0.2})
-    (line,) = phase._best_possible(values)
-    assert line["name"] == "best possible: 20\N{NO-BREAK SPACE}% error"
-    for length, alpha in list(zip(line["x"], line["y"], strict=True))[::4]:
-        problem = st.SparseTokenProblem(round(10**length), 1, 3.0)
-        assert st.theory.optimal(problem, 10**alpha).test_error == pytest.approx(0.2, rel=1e-3)
-    (turned,) = phase._best_possible(values | {"x_axis": "alpha", "y_axis": "n_tokens"})
-    assert (turned["x"], turned["y"]) == (line["y"], line["x"])
-    assert phase._best_possible(values | {"y_axis": "signal"}) == []
-    assert phase._best_possible(values | {"n_signal": 2}) == []
 
 
 def test_phase_needs_two_axes():

@@ -2,22 +2,20 @@
 
 import math
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from sparsetoken.app import figures as fig
-from sparsetoken.app.parameters import CONTROLS, Values, make_problem, slider
+from sparsetoken.app.parameters import CONTROLS, Values, slider
 from sparsetoken.app.view import Line, Send, View, per_cent, script
-from sparsetoken.app.views.learning import has_optimum, risks
+from sparsetoken.app.views.learning import risks
 from sparsetoken.estimate import Estimate
-from sparsetoken.planner.metric import get_metric
-from sparsetoken.planner.solve import least_alpha
-from sparsetoken.vocabulary import COLORS, PARAMETERS, group
+from sparsetoken.vocabulary import PARAMETERS, group
 
 _SIZE = (25, 17)
 _STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
-_LEARNERS = 41  # places where the least samples of any learner are computed
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
 _EDGE = math.log10(1.05)  # powers of ten by which one beats the other
@@ -100,43 +98,22 @@ def draw(values: Values, send: Send) -> None:
                 sentence = _sentence(values, pairs_at, now)
             picture = _picture(values, columns, rows, pairs_at)
             send(picture | Line(sentence=sentence, python=script(values, _PYTHON)))
-    (drawn,) = picture["figures"]
-    for best in _best_possible(values):
-        send(Line(figures=[drawn | {"data": [*drawn["data"], best]}]))
 
 
 def _fill(
     values: Values, columns: list[float], rows: list[float], pairs_at: Places, send: Send
 ) -> None:
     """Compute what a grid has more than the map so far."""
-    lines = [[(x, y) for x in columns] for y in rows]
-    if values["y_axis"] == "alpha":
-        lines = [[(x, y) for y in rows] for x in columns]
-    elif values["x_axis"] != "alpha":
-        lines = [[place] for line in lines for place in line]
-    for line in lines:
-        if new := [place for place in line if place not in pairs_at]:
-            pairs_at |= zip(new, _errors(values, new), strict=True)
-            send(Line())  # a visitor may have moved on
+    axes = values["x_axis"], values["y_axis"]
 
+    def without_samples(place: tuple[float, float]) -> list[float]:
+        return [v for name, v in zip(axes, place, strict=True) if name != "alpha"]
 
-def _best_possible(values: Values) -> list[fig.Trace]:
-    """Return the line below which no learner reaches the target, if samples are an axis."""
-    across, up, target = values["x_axis"], values["y_axis"], values["error"]
-    if "alpha" not in (across, up):
-        return []
-    other, metric = up if across == "alpha" else across, get_metric("error")
-    line = []
-    for place in along(other, _LEARNERS):
-        case = values | {other: place}
-        quick = case["n_signal"] == 1 and has_optimum(case)
-        if quick and case["signal"] > 0.0 and target < metric.chance(case["positive_rate"]):
-            alpha = least_alpha(make_problem(case), metric, target, slider("alpha"))
-            if 0.0 < alpha < math.inf:
-                line.append({other: float(place), "alpha": alpha})
-    x, y = ([_at(name, place[name]) for place in line] for name in (across, up))
-    name = f"best possible: {per_cent(target)} error"
-    return [fig.curve(name, x, y, color=COLORS[2])] if line else []
+    new = [(x, y) for x in columns for y in rows if (x, y) not in pairs_at]
+    for _, line in groupby(sorted(new, key=without_samples), without_samples):
+        places = list(line)
+        pairs_at |= zip(places, _errors(values, places), strict=True)
+        send(Line())  # a visitor may have moved on
 
 
 def _every(places: list[float], stride: int) -> list[float]:
@@ -144,31 +121,22 @@ def _every(places: list[float], stride: int) -> list[float]:
     return [*places[:-1:stride], places[-1]]
 
 
-def _at(name: str, value: float) -> float:
-    """Return where a value stands on an axis of the map, which Plotly cannot make logarithmic."""
-    return math.log10(value) if PARAMETERS[name].logarithmic else value
-
-
 def _picture(values: Values, columns: list[float], rows: list[float], pairs_at: Places) -> Line:
     across, up, dim = values["x_axis"], values["y_axis"], values["features"]
     pairs = [[pairs_at[x, y] for x in columns] for y in rows]
     z = [[None if (g := gain(pair)) is None else shade(g) for pair in row] for row in pairs]
-    x, y = [_at(across, v) for v in columns], [_at(up, v) for v in rows]
     ticks = {text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()}
     texts = [[_text(pair) for pair in row] for row in pairs]
     hover = {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
-    shown = fig.heatmap(x, y, z, "pooled error / attention error", ticks, **hover)
-    edges = [fig.edge(x, y, z, at) for at in (shade(-_EDGE), shade(_EDGE))]
-    cross = fig.markers(
-        "now", [_at(across, values[across])], [_at(up, values[up])], "x", color=fig.ON_MAP
-    )
-    across_axis, up_axis = (
-        fig.quantity_axis(name, n, ends=(ends[0], ends[-1]), exponents=True)
-        for name, ends, n in ((across, columns, dim), (up, rows, None))
-    )
+    shown = fig.heatmap(columns, rows, z, "pooled error / attention error", ticks, **hover)
+    edges = [fig.edge(columns, rows, z, at) for at in (shade(-_EDGE), shade(_EDGE))]
+    looks = fig.ON_MAP, "x", 11
+    cross = fig.markers("now", [values[across]], [values[up]], *looks, showlegend=False)
+    x_axis = fig.quantity_axis(across, dim, ends=(columns[0], columns[-1]))
+    y_axis = fig.quantity_axis(up, ends=(rows[0], rows[-1]))
     table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
     return Line(
-        figures=[fig.figure(across_axis, up_axis, [shown, *edges, cross])],
+        figures=[fig.figure(x_axis, y_axis, [shown, *edges, cross])],
         table=fig.by_column((across, up, "two-step", "pooled"), table),
     )
 
@@ -189,6 +157,6 @@ def _sentence(values: Values, pairs_at: Places, now: str) -> str:
     )
 
 
-_CONTROLS: tuple[str, ...] = ("x_axis", "y_axis", "error", "features", "Problem", "alpha")
+_CONTROLS: tuple[str, ...] = ("x_axis", "y_axis", "features", "Problem", "alpha")
 _CONTROLS += ("split", "loss", "reg", *group("two steps"))
 VIEW = View("phase", "Phase diagram", "Where does attention beat pooling?", _CONTROLS, draw)
