@@ -27,26 +27,9 @@ class Measure(NamedTuple):
 def hold_out(
     labels: Array, groups: Array | None, fraction: float, random_state: int
 ) -> tuple[Indices, Indices]:
-    """Return the sequences to fit and those to judge by, with about the same mix of classes.
+    """Return the sequences to fit and the fraction to judge by, with the same mix of classes.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n,)
-        The labels.
-    groups : ndarray of shape (n,) or None
-        What belongs together: no group is on both sides.
-    fraction : float
-        The fraction to judge by.
-    random_state : int
-        Seed of the split.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sparsetoken.inspection import hold_out
-    >>> kept, tested = hold_out(np.arange(12) % 2, np.arange(12) // 3, 0.25, random_state=0)
-    >>> set(kept // 3) & set(tested // 3)
-    set()
+    No group is on both sides.
     """
     rows, classes = np.arange(len(labels)), np.unique(labels)
     if groups is None:
@@ -69,31 +52,10 @@ def hold_out(
 def judge(
     labels: Array, predicted: Array, scores: Floats, classes: Array, fpr: float = 0.01
 ) -> list[Measure]:
-    """Return accuracy, AUC, and recall at a false-positive rate.
+    """Return accuracy, AUC, and recall at a false-positive rate, given what a classifier says.
 
-    With more than two classes, AUC and recall are of each class against the others.
-
-    Parameters
-    ----------
-    labels, predicted : ndarray of shape (n,)
-        The true and the predicted labels.
-    scores : ndarray of shape (n,) or (n, n_classes)
-        What ``decision_function`` gives.
-    classes : ndarray
-        ``classes_`` of the classifier.
-    fpr : float
-        The false-positive rate; recall is left out with fewer than ``1 / fpr`` negatives, which
-        cannot tell it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sparsetoken.inspection import judge
-    >>> labels, scores = np.array([0, 0, 1, 1]), np.array([-1.0, 0.5, 0.2, 2.0])
-    >>> for measure in judge(labels, (scores > 0) * 1, scores, np.array([0, 1])):
-    ...     print(measure.name, measure)
-    accuracy 0.750 (0.301…0.954)
-    AUC 0.750 (0.161…0.979)
+    With more than two classes, AUC and recall are of each class against the others. Recall is left
+    out with fewer than ``1 / fpr`` negatives, which cannot tell it.
     """
     measures = [fraction("accuracy", labels == predicted)]
     columns = scores.reshape(len(labels), -1)
@@ -111,14 +73,7 @@ def judge(
 
 
 def why_no_recall(labels: Array, classes: Array, fpr: float) -> str:
-    """Say why :func:`judge` leaves recall out; "" if it does not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(why_no_recall(np.array([0, 0, 1, 1]), np.array([0, 1]), 0.01))
-    No recall at 1 % false positives: that takes 100 sequences of the other class, not 2.
-    """
+    """Say why :func:`judge` leaves recall out; "" if it does not."""
     negatives = {
         of_class: int((~is_class).sum())
         for of_class, is_class in _each_class(labels, classes)
