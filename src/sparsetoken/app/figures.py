@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sparsetoken.models import look
@@ -12,7 +12,6 @@ Figure = dict[str, Any]
 Trace = dict[str, Any]
 
 SOFT, INK = "var(--soft)", "var(--ink)"
-ON_MAP = "rgb(27, 31, 36)"  # maps are light on a dark page too
 _MANY, _FEW = 1.2, 3.0  # decades up to which 1 2 3 5 7, and 1 2 5, are labelled
 
 
@@ -87,8 +86,9 @@ def model_curves(rows: Iterable[Sequence[Any]]) -> list[Trace]:
         if y is not None:
             points.setdefault(model, []).append((float(x), float(y)))
     return [
-        curve(look(model).label, *zip(*pairs, strict=True), color_of(model), meta={"model": model})
+        curve(look(model).label, x, y, color_of(model), meta={"model": model})
         for model, pairs in points.items()
+        for x, y in [zip(*pairs, strict=True)]
     ]
 
 
@@ -123,27 +123,6 @@ def mark(text: str, x: float | None = None, y: float | None = None, log: bool = 
     line = {"color": SOFT, "dash": "dot", "width": 1.5}
     words = {"text": f" {text} ", "showarrow": False, "font": {"color": SOFT}, across: place}
     return shape | {"line": line}, label | words
-
-
-def heatmap(
-    x: list[float], y: list[float], z: Any, title: str, ticks: Mapping[str, float], **looks: Any
-) -> Trace:
-    """Return colors over a plane: those of pooling at −1 to those of attention at 1."""
-    ends = (bytes.fromhex(look(model).color[1:]) for model in ("pooled", "two-step"))
-    low, high = (f"rgb{tuple(channels)}" for channels in ends)  # as light on a dark page
-    bar: dict[str, Any] = {"title": {"text": title, "side": "right"}, "thickness": 12}
-    bar |= {"tickvals": list(ticks.values()), "ticktext": list(ticks), "outlinewidth": 0}
-    colors = {"colorscale": [[0, low], [0.5, "rgb(244, 244, 242)"], [1, high]], "colorbar": bar}
-    trace = {"type": "heatmap", "x": x, "y": y, "z": z, "zsmooth": "best", "hoverongaps": False}
-    return trace | {"zmin": -1, "zmax": 1} | colors | looks
-
-
-def edge(x: list[float], y: list[float], z: Any, at: float) -> Trace:
-    """Return the line on a map where it has some height."""
-    contours = {"start": at, "end": at, "size": 1, "coloring": "none"}
-    looks = {"showscale": False, "showlegend": False, "hoverinfo": "skip", "contours": contours}
-    line = {"color": ON_MAP, "width": 2, "smoothing": 1.3}
-    return {"type": "contour", "x": x, "y": y, "z": z, "line": line} | looks
 
 
 def by_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:

@@ -30,7 +30,6 @@ from sparsetoken.app.views import VIEWS
 from sparsetoken.app.workers import Workers
 
 _STATIC = Path(__file__).with_name("static")
-_MOST_BODY = 20_000
 _LINES = "application/x-ndjson"
 _ANSWER: Any = {
     "response_class": Response,
@@ -51,7 +50,7 @@ app = FastAPI(
     redoc_url=None,
     openapi_url="/api/openapi.json",
 )
-app.add_middleware(Guard, most_bytes=_MOST_BODY, large={"/api/data": MOST_BYTES})
+app.add_middleware(Guard, most_bytes={"/api/data": MOST_BYTES})
 
 
 @app.exception_handler(RequestValidationError)

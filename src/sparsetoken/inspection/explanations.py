@@ -46,21 +46,17 @@ def explain(
     kinds = data.per_sample(_kinds, stack.without_zero_weights(), rows=(columns,)).tolist()
     explanations = []
     for i, (low, high) in enumerate(pairwise(data.sequences.offsets)):
-        (weights, contributions, (baseline, *_)), column = tokens[low:high].T, int(columns[i])
-        order = np.argsort(-weights, kind="stable")[:top]
-        score = float(scores[i, column])
-        whole = score - float(baseline) - float(contributions.sum())
+        weights, contributions, baselines = tokens[low:high].T
+        score, baseline = float(scores[i, columns[i]]), float(baselines[0])
+        whole = score - baseline - float(contributions.sum())
         if abs(whole) <= _ROUNDING * (abs(baseline) + np.abs(contributions).sum()):
             whole = 0.0
-        explanations.append(
-            Explanation(
-                *(order, weights[order], sign * contributions[order]),
-                *(sign * part + 0.0 for part in (score, float(baseline), whole)),  # no −0.0
-                speaks_for=speaks_for[column],
-                predicted=labels[predicted[i]],
-                kind=None if kinds[i] < 0 else kinds[i],
-            )
-        )
+        order = np.argsort(-weights, kind="stable")[:top]
+        shown = order, weights[order], sign * contributions[order]
+        totals = sign * score, sign * baseline, sign * whole + 0.0  # which is not −0.0
+        said = speaks_for[columns[i]], labels[predicted[i]]
+        kind = None if kinds[i] < 0 else kinds[i]
+        explanations.append(Explanation(*shown, *totals, *said, kind))
     return explanations
 
 

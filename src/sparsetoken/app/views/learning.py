@@ -70,9 +70,8 @@ def _points(values: Values, fine: bool) -> int:
 
 
 def _value(risk: Any, values: Values) -> float:
-    if values["quantity"] == "recall":
-        return float(risk.recall(fpr=values["fpr"]))
-    return float(getattr(risk, values["quantity"]))
+    value = getattr(risk, values["quantity"])
+    return float(value(values["fpr"]) if callable(value) else value)
 
 
 def draw(values: Values, send: Send) -> None:
@@ -194,10 +193,10 @@ def _majority(values: Values) -> float:
 def _floor(values: Values) -> float | None:
     """Return the least error of any classifier, if it is quickly computed."""
     size = values["n_tokens"] * values["n_signal"]
-    n_points = 256 if size > 2000 else 1024
+    points = 256 if size > _MOST_OPTIMUM else 1024
     if size > _MOST_FLOOR:
         return None
-    return float(oracle_error(make_problem(values), "bayes", n_points=n_points))
+    return float(oracle_error(make_problem(values), "bayes", n_points=points))
 
 
 def _sentence(values: Values, curves: list[fig.Trace], full: bool) -> str:

@@ -1,6 +1,7 @@
 """Phase diagram: where attention beats pooling, over two axes."""
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -12,6 +13,7 @@ from sparsetoken.app.parameters import CONTROLS, Values, slider
 from sparsetoken.app.view import Line, Send, View, per_cent, script
 from sparsetoken.app.views.learning import risks
 from sparsetoken.estimate import Estimate
+from sparsetoken.models import look
 from sparsetoken.vocabulary import PARAMETERS, group
 
 _SIZE = (25, 17)
@@ -21,6 +23,7 @@ _LEAST = 1e-4  # added to errors: smaller ones are alike
 _EDGE = math.log10(1.05)  # powers of ten by which one beats the other
 _MOST_GAIN = 2.0  # powers of ten at the ends of the scale of colors
 _TICKS = {"1/100": 0.01, "1/10": 0.1, "1/2": 0.5, "1": 1.0, "2": 2.0, "10": 10.0, "100": 100.0}
+_ON_MAP = "rgb(27, 31, 36)"
 _PYTHON = """\
 training = {training!r}
 alpha, split, reg = {alpha!r}, {split!r}, {reg!r}
@@ -123,22 +126,40 @@ def _every(places: list[float], stride: int) -> list[float]:
 
 def _picture(values: Values, columns: list[float], rows: list[float], pairs_at: Places) -> Line:
     across, up, dim = values["x_axis"], values["y_axis"], values["features"]
-    pairs = [[pairs_at[x, y] for x in columns] for y in rows]
-    z = [[None if (g := gain(pair)) is None else shade(g) for pair in row] for row in pairs]
-    ticks = {text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()}
-    texts = [[_text(pair) for pair in row] for row in pairs]
-    hover = {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
-    shown = fig.heatmap(columns, rows, z, "pooled error / attention error", ticks, **hover)
-    edges = [fig.edge(columns, rows, z, at) for at in (shade(-_EDGE), shade(_EDGE))]
-    looks = fig.ON_MAP, "x", 11
+    looks = _ON_MAP, "x", 11
     cross = fig.markers("now", [values[across]], [values[up]], *looks, showlegend=False)
+    traces = [*_map(columns, rows, [[pairs_at[x, y] for x in columns] for y in rows]), cross]
     x_axis = fig.quantity_axis(across, dim, ends=(columns[0], columns[-1]))
     y_axis = fig.quantity_axis(up, ends=(rows[0], rows[-1]))
     table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
     return Line(
-        figures=[fig.figure(x_axis, y_axis, [shown, *edges, cross])],
+        figures=[fig.figure(x_axis, y_axis, traces)],
         table=fig.by_column((across, up, "two-step", "pooled"), table),
     )
+
+
+def _map(x: list[float], y: list[float], pairs: list[list[Errors | None]]) -> Iterator[fig.Trace]:
+    """Yield colors, those of pooling at −1 to those of attention at 1, and lines where they part.
+
+    The colors are as light on a dark page, so that the lines are black there, too.
+    """
+    z = [[None if (g := gain(pair)) is None else shade(g) for pair in row] for row in pairs]
+    over = {"x": x, "y": y, "z": z}
+    ends = (bytes.fromhex(look(model).color[1:]) for model in ("pooled", "two-step"))
+    low, high = (f"rgb{tuple(channels)}" for channels in ends)
+    colors = {"colorscale": [[0, low], [0.5, "rgb(244, 244, 242)"], [1, high]], "zmin": -1}
+    ticks = {text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()}
+    bar: Any = {"title": {"text": "pooled error / attention error", "side": "right"}}
+    bar |= {"tickvals": [*ticks.values()], "ticktext": [*ticks], "outlinewidth": 0, "thickness": 12}
+    hover = {"text": [[_text(pair) for pair in row] for row in pairs], "hoverongaps": False}
+    hover["hovertemplate"] = "%{text}<extra></extra>"
+    looks = {"zmax": 1, "zsmooth": "best", "colorbar": bar}
+    yield {"type": "heatmap"} | over | colors | hover | looks
+    for at in (shade(-_EDGE), shade(_EDGE)):
+        line = {"color": _ON_MAP, "width": 2, "smoothing": 1.3}
+        contours = {"start": at, "end": at, "size": 1, "coloring": "none"}
+        hidden = {"showscale": False, "showlegend": False, "hoverinfo": "skip"}
+        yield {"type": "contour", "line": line, "contours": contours} | over | hidden
 
 
 def _text(pair: Errors | None) -> str:
