@@ -59,7 +59,8 @@ def judge(
     """
     measures = [fraction("accuracy", labels == predicted)]
     columns = scores.reshape(len(labels), -1)
-    for c, (of_class, is_class) in enumerate(_each_class(labels, classes)):
+    for c, (name, is_class) in enumerate(each_class(labels, classes)):
+        of_class = f" of {name}" if len(classes) > 2 else ""
         positive, negative = columns[is_class, c], columns[~is_class, c]
         fewest = min(len(positive), len(negative))
         if fewest == 0:
@@ -74,26 +75,22 @@ def judge(
 
 def why_no_recall(labels: Array, classes: Array, fpr: float) -> str:
     """Say why :func:`judge` leaves recall out; "" if it does not."""
-    negatives = {
-        of_class: int((~is_class).sum())
-        for of_class, is_class in _each_class(labels, classes)
-        if (~is_class).sum() < 1.0 / fpr
-    }
-    if not negatives:
+    negatives = {name: int((~is_class).sum()) for name, is_class in each_class(labels, classes)}
+    few = {name: count for name, count in negatives.items() if count < 1.0 / fpr}
+    if not few:
         return ""
-    names = ",".join(negatives).replace(", of ", ", ")
-    others = "the other class" if len(classes) == 2 else "other classes"
+    of_class, others = f" of {', '.join(few)}", "other classes"
+    if len(classes) == 2:
+        of_class, others = "", "the other class"
     return (
-        f"No {_recall_name(names, fpr)}: that takes {np.ceil(1.0 / fpr):g} sequences of {others}, "
-        f"not {max(negatives.values())}."
+        f"No {_recall_name(of_class, fpr)}: that takes {np.ceil(1.0 / fpr):g} sequences of "
+        f"{others}, not {max(few.values())}."
     )
 
 
-def _each_class(labels: Array, classes: Array) -> list[tuple[str, Bools]]:
-    """Return each class against the others: its name in a measure, and which samples are of it."""
-    if len(classes) == 2:
-        return [("", labels == classes[1])]
-    return [(f" of {name}", labels == name) for name in classes]
+def each_class(labels: Array, classes: Array) -> list[tuple[str, Bools]]:
+    """Return the name of each class, the second alone of two, and which samples are of it."""
+    return [(str(c), labels == c) for c in (classes[1:] if len(classes) == 2 else classes)]
 
 
 def _recall_name(of_class: str, fpr: float) -> str:

@@ -14,7 +14,7 @@ from sparsetoken.estimators.answers import Explanation
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import check_groups, held_out, natural_order, split
 from sparsetoken.inspection.diagnosis import diagnose
-from sparsetoken.inspection.measures import Measure, fraction, judge, why_no_recall
+from sparsetoken.inspection.measures import Measure, each_class, fraction, judge, why_no_recall
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.fingerprints import seen_in_fit
 from sparsetoken.sequences.sequences import as_sequences
@@ -165,12 +165,11 @@ def _score(
 
 
 def _roc(y: Array, classes: Array, scores: Floats) -> dict[str, tuple[Floats, Floats]]:
-    names = classes[1:] if len(classes) == 2 else classes
     columns = scores.reshape(len(y), -1).T
     return {
-        str(name): roc_curve(y == name, column)[:2]
-        for name, column in zip(names, columns, strict=True)
-        if 0 < (y == name).sum() < len(y)
+        name: roc_curve(is_class, column)[:2]
+        for (name, is_class), column in zip(each_class(y, classes), columns, strict=True)
+        if 0 < is_class.sum() < len(y)
     }
 
 
