@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -62,6 +63,20 @@ class Server(NamedTuple):
                 if child.status() != psutil.STATUS_ZOMBIE and not child.children():
                     found.append(child)
         return found
+
+    def computes(self):
+        """Whether any of them is at work: a waiting process takes no time at all."""
+
+        def spent():
+            times = []
+            for worker in self.workers():
+                with suppress(psutil.NoSuchProcess):
+                    times.append((worker.pid, round(sum(worker.cpu_times()[:2]), 1)))
+            return times
+
+        before = spent()
+        time.sleep(1.0)
+        return spent() != before
 
     def files(self):
         """Files that visitors have left here."""

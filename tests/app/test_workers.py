@@ -33,13 +33,13 @@ def with_workers(play):
     return answer
 
 
-async def answered(crew, function, *arguments, **options):
-    return [json.loads(line) async for line in crew.answer(function, *arguments, **options)]
+async def answered(crew, function, *arguments):
+    return [json.loads(line) async for line in crew.answer(function, *arguments)]
 
 
-async def begun(crew, function, *arguments, **options):
+async def begun(crew, function, *arguments):
     """Return an answer under way, and the process of its first line."""
-    answer = crew.answer(function, *arguments, **options)
+    answer = crew.answer(function, *arguments)
     line = json.loads(await anext(answer))
     return answer, psutil.Process(int(line["progress"]))
 
@@ -62,9 +62,6 @@ def test_lines_come_in_order_and_a_process_is_used_again():
         await asyncio.sleep(0)  # it is put back
         (again,) = await answered(crew, tasks.count, 1)
         assert again["progress"] == lines[0]["progress"]
-        (long,) = await answered(crew, tasks.count, 1, long=True)
-        (other,) = await answered(crew, tasks.count, 1)
-        assert other["progress"] != long["progress"]  # that one gives way to all others
 
     with_workers(play)
 
@@ -92,12 +89,11 @@ def test_what_nobody_listens_to_stops(tmp_path):
     with_workers(play)
 
 
-@pytest.mark.parametrize("long", [False, True])
-def test_what_does_not_stop_is_ended(monkeypatch, long):
+def test_what_does_not_stop_is_ended(monkeypatch):
     monkeypatch.setattr(workers, "_PATIENCE", 0.1)
 
     async def play(crew):
-        answer, process = await begun(crew, tasks.hold, NEVER, long=long)
+        answer, process = await begun(crew, tasks.hold, NEVER)
         async with aclosing(answer):
             pass
         await until(lambda: is_over(process))

@@ -95,12 +95,23 @@ def test_every_classifier_attends_and_explains():
         ):
             total = explained.contributions.sum() + explained.baseline + explained.whole
             assert total == pytest.approx(score)
-            assert explained.whole == pytest.approx(0.0, abs=1e-9)
+            assert explained.whole == 0.0  # and nothing that is left by rounding
+            assert "whole=0.0" in repr(explained)
     assert (pooled.members_, in_a_row.members_) == ({"pooled": 1.0}, {"position": 1.0})
     with pytest.raises(ValueError, match="PooledClassifier holds no samples out in fit"):
         pooled.threshold(0.1)
     with pytest.raises(ValueError, match="needs whole sequences and has no stream"):
         in_a_row.stream().update(NEW[0, 0])
+
+
+def test_chunks_are_attended_like_arrays():
+    da = pytest.importorskip("dask.array")
+    classes = Y + Y * (np.arange(300) % 2)
+    model = st.AttentionClassifier(random_state=0, cv=2, refine_steps=2).fit(X, classes)
+    chunked = da.from_array(NEW[:20], chunks=(7, -1, -1))
+    for label in (None, 2):
+        expected = model.attention(NEW[:20], label)
+        assert model.attention(chunked, label) == pytest.approx(expected)
 
 
 def test_an_explanation_says_what_is_predicted_and_is_readable():

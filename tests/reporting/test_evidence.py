@@ -102,7 +102,13 @@ def test_contributions_speak_for_the_predicted_class():
     shown = [*evidence.right, *evidence.wrong]
     assert shown
     for one in shown:
-        (expected,) = clf.explain(data[[int(one.name)]], top=5, label=int(one.predicted))
-        np.testing.assert_allclose(one.contributions[expected.tokens], expected.contributions)
+        (expected,) = clf.explain(
+            data[[int(one.name)]], top=5, label=int(one.explanation.speaks_for)
+        )
+        np.testing.assert_allclose(
+            one.explanation.contributions[expected.tokens], expected.contributions
+        )
     said = clf.predict(data[[int(one.name) for one in shown]]).astype(str)
-    assert (said != [one.predicted for one in shown]).any()  # otherwise this shows nothing
+    assert (
+        said != [str(one.explanation.speaks_for) for one in shown]
+    ).any()  # otherwise this shows nothing

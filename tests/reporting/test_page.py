@@ -21,10 +21,10 @@ def test_page_shows_the_tokens_and_says_what_each_speaks_for(tmp_path):
     assert ".for { background: var(--main); }\n.against { background: var(--other); }" in text
     evidence = gather(clf, NEW, NEW_Y, plan=False)
     for one in evidence.right:
-        assert one.label == one.predicted
-        assert one.weights.sum() == pytest.approx(1.0)
+        assert one.label == str(one.explanation.speaks_for)
+        assert one.explanation.weights.sum() == pytest.approx(1.0)
     sure = [one for one in evidence.right if one.label == "1"]
-    assert all(one.contributions[one.weights.argmax()] > 0 for one in sure)
+    assert all(one.explanation.contributions[one.explanation.weights.argmax()] > 0 for one in sure)
     assert text.count('class="strip"') == len(evidence.right) + len(evidence.wrong)
 
 
@@ -46,7 +46,7 @@ def test_every_classifier_explains_itself(tmp_path):
         shown = [*evidence.right, *evidence.wrong]
         assert text.count('class="strip"') == len(shown) > 0
         for one in shown:
-            assert f"heaviest token: {one.weights.argmax()}<" in text  # counted from 0
+            assert f"heaviest token: {one.explanation.weights.argmax()}<" in text  # counted from 0
     assert "No problem" in evidence.findings[0] or evidence.findings[0].count(":")
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sparsetoken.models import look
@@ -12,7 +12,6 @@ Figure = dict[str, Any]
 Trace = dict[str, Any]
 
 SOFT, INK = "var(--soft)", "var(--ink)"
-ON_MAP = "rgb(27, 31, 36)"  # maps are light on a dark page too
 _MANY, _FEW = 1.2, 3.0  # decades up to which 1 2 3 5 7, and 1 2 5, are labelled
 
 
@@ -23,29 +22,30 @@ def axis(
     over: Iterable[float] = (),
     logarithmic: bool = False,
     dim: int | None = None,
-    exponents: bool = False,
 ) -> dict[str, Any]:
     """Return an axis whose every label is a number that can be read.
 
     ``over`` has values that a logarithmic axis without ends will show. With ``dim`` it counts
-    samples per dimension and has their number too; with ``exponents`` what is drawn against it are
-    logarithms to base ten.
+    samples per dimension and has their number too.
     """
     settings: dict[str, Any] = {"title": {"text": re.sub(r"_(\w)", r"<sub>\1</sub>", title)}}
-    if ends:
-        settings["range"] = [math.log10(end) for end in ends] if logarithmic else list(ends)
     if not logarithmic:
-        return settings
+        return settings | ({"range": ends} if ends else {})
     shown = ends or [value for value in over if 0.0 < value < math.inf] or (0.1, 1.0)
-    low, high = min(shown), max(shown)
-    ticks = _log_ticks(low, high)
-    settings["tickvals"] = [math.log10(tick) for tick in ticks] if exponents else ticks
-    counted = "1" if high / low > 10.0**_MANY else "125"  # more have no room on a phone
-    settings["ticktext"] = [
-        f"{tick:g}<br>n={tick * dim:.0f}" if dim and f"{tick:e}"[0] in counted else f"{tick:g}"
-        for tick in ticks
+    low, high = math.log10(min(shown)), math.log10(max(shown))
+    factors = "12357" if high - low < _MANY else "125" if high - low < _FEW else "1"
+    counted = "125" if high - low < _MANY else "1"  # more have no room on a phone
+    ticks = [
+        (float(f"{factor}e{power}"), factor in counted)
+        for power in range(math.floor(low) - 1, math.ceil(high) + 2)
+        for factor in factors
     ]
-    return settings if exponents else settings | {"type": "log"}
+    settings["tickvals"] = [tick for tick, _ in ticks]
+    settings["ticktext"] = [
+        f"{tick:g}<br>n={tick * dim:.0f}" if dim and counts else f"{tick:g}"
+        for tick, counts in ticks
+    ]
+    return settings | {"type": "log"} | ({"range": [low, high]} if ends else {})
 
 
 def quantity_axis(name: str, dim: int | None = None, **looks: Any) -> dict[str, Any]:
@@ -53,14 +53,6 @@ def quantity_axis(name: str, dim: int | None = None, **looks: Any) -> dict[str, 
     shown = quantity(name)
     counted = dim if name.startswith("alpha") else None
     return axis(shown.axis, logarithmic=shown.logarithmic, dim=counted, **looks)
-
-
-def _log_ticks(low: float, high: float) -> list[float]:
-    """Return round numbers from a decade below ``low`` to one above ``high``."""
-    decades = math.log10(high / low)
-    within = (1, 2, 3, 5, 7) if decades < _MANY else (1, 2, 5) if decades < _FEW else (1,)
-    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
-    return [float(f"{factor}e{power}") for power in powers for factor in within]
 
 
 def figure(
@@ -76,19 +68,15 @@ def curve(
     name: str,
     x: Iterable[float],
     y: Iterable[float],
-    *,
-    model: str | None = None,
-    color: str = SOFT,
+    color: str,
     dash: str = "solid",
     shape: str = "spline",
     **looks: Any,
 ) -> Trace:
-    """Return a line; one of a model has its color and can be pinned."""
-    solid = dash == "solid"
-    line: dict[str, Any] = {"color": color_of(model, color), "dash": dash, "shape": shape}
-    line["width"] = 2.5 if solid else 1.8
+    """Return a line."""
+    line = {"color": color, "dash": dash, "shape": shape, "width": 2.5 if dash == "solid" else 1.8}
     trace = {"type": "scatter", "mode": "lines", "name": name, "x": list(x), "y": list(y)}
-    return trace | {"line": line} | ({"meta": {"model": model}} if model and solid else {}) | looks
+    return trace | {"line": line} | looks
 
 
 def model_curves(rows: Iterable[Sequence[Any]]) -> list[Trace]:
@@ -98,38 +86,29 @@ def model_curves(rows: Iterable[Sequence[Any]]) -> list[Trace]:
         if y is not None:
             points.setdefault(model, []).append((float(x), float(y)))
     return [
-        curve(look(model).label, *zip(*pairs, strict=True), model=model)
+        curve(look(model).label, x, y, color_of(model), meta={"model": model})
         for model, pairs in points.items()
+        for x, y in [zip(*pairs, strict=True)]
     ]
 
 
-def level(name: str, ends: Iterable[float], height: float, **looks: Any) -> Trace:
+def level(name: str, ends: Iterable[float], height: float, dash: str, color: str = SOFT) -> Trace:
     """Return a horizontal line between the ends of an axis."""
-    return curve(name, ends, [height] * 2, shape="linear", **looks)
+    return curve(name, ends, [height] * 2, color, dash, shape="linear")
 
 
 def markers(
-    name: str,
-    x: list[float],
-    y: list[float],
-    symbol: str = "circle-open",
-    *,
-    model: str | None = None,
-    color: str = SOFT,
-    errors: list[float] | None = None,
+    name: str, x: list[float], y: list[float], color: str, symbol: str, size: int, **looks: Any
 ) -> Trace:
-    """Return points, with standard errors as bars if there are any."""
-    paint, sizes = color_of(model, color), {"circle-open": 10, "x": 11, "star": 16}
-    marker: dict[str, Any] = {"color": paint, "symbol": symbol, "size": sizes[symbol]}
-    marker["line"] = {"width": 2, "color": paint}
+    """Return points."""
+    marker = {"color": color, "symbol": symbol, "size": size, "line": {"width": 2, "color": color}}
     trace = {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker}
-    bars = {"type": "data", "array": errors, "color": paint, "thickness": 1.5}
-    return trace | ({"error_y": bars} if errors else {}) | {"showlegend": symbol != "x"}
+    return trace | looks
 
 
-def color_of(model: str | None, otherwise: str = SOFT) -> str:
+def color_of(model: str) -> str:
     """Return the color of a model; black is the color of text."""
-    color = look(model).color if model else otherwise
+    color = look(model).color
     return INK if color == "#000000" else color
 
 
@@ -144,27 +123,6 @@ def mark(text: str, x: float | None = None, y: float | None = None, log: bool = 
     line = {"color": SOFT, "dash": "dot", "width": 1.5}
     words = {"text": f" {text} ", "showarrow": False, "font": {"color": SOFT}, across: place}
     return shape | {"line": line}, label | words
-
-
-def heatmap(
-    x: list[float], y: list[float], z: Any, title: str, ticks: Mapping[str, float], **looks: Any
-) -> Trace:
-    """Return colors over a plane: those of pooling at −1 to those of attention at 1."""
-    ends = (bytes.fromhex(look(model).color[1:]) for model in ("pooled", "two-step"))
-    low, high = (f"rgb{tuple(channels)}" for channels in ends)  # as light on a dark page
-    bar: dict[str, Any] = {"title": {"text": title, "side": "right"}, "thickness": 12}
-    bar |= {"tickvals": list(ticks.values()), "ticktext": list(ticks), "outlinewidth": 0}
-    colors = {"colorscale": [[0, low], [0.5, "rgb(244, 244, 242)"], [1, high]], "colorbar": bar}
-    trace = {"type": "heatmap", "x": x, "y": y, "z": z, "zsmooth": "best", "hoverongaps": False}
-    return trace | {"zmin": -1, "zmax": 1} | colors | looks
-
-
-def edge(x: list[float], y: list[float], z: Any, at: float) -> Trace:
-    """Return the line on a map where it has some height."""
-    contours = {"start": at, "end": at, "size": 1, "coloring": "none"}
-    looks = {"showscale": False, "showlegend": False, "hoverinfo": "skip", "contours": contours}
-    line = {"color": ON_MAP, "width": 2, "smoothing": 1.3}
-    return {"type": "contour", "x": x, "y": y, "z": z, "line": line} | looks
 
 
 def by_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:

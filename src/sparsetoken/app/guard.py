@@ -27,17 +27,17 @@ _SEAL = {
 class Guard:
     """Refuses requests of other sites and for other hosts, and bodies that are too large.
 
-    ``most_bytes`` is the largest body, ``large`` has paths that may have larger ones.
+    ``most_bytes`` is the largest body for each path, 20 kB if it is not named.
     """
 
-    def __init__(self, app: ASGIApp, most_bytes: int, large: dict[str, int]) -> None:
-        self._app, self._most_bytes, self._large = app, most_bytes, large
+    def __init__(self, app: ASGIApp, most_bytes: dict[str, int]) -> None:
+        self._app, self._most_bytes = app, most_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        most, seen = self._large.get(scope["path"], self._most_bytes), 0
+        most, seen = self._most_bytes.get(scope["path"], 20_000), 0
 
         async def limited() -> Message:  # a body may be longer than it says, or say nothing
             nonlocal seen

@@ -17,7 +17,6 @@ _LABELS |= {"online": "one sample at a time"}
 # The page has its own default where the vocabulary has none or one that takes too long; training
 # begins where the curves are smooth.
 _DEFAULTS = {"alpha": 2.0, "alpha0": 2.0, "dim": 200, "trials": 4, "steps": 20, "batches": "online"}
-_STEP_RATES = {"step_readout": 2.0, "step_bias": 2.0, "step_query": 1.0}
 
 _OF_THE_PAGE = (
     Quantity("alpha_max", "curves up to", "α", "Where the horizontal axis ends.", default=20.0,
@@ -34,11 +33,12 @@ _OF_THE_PAGE = (
     Quantity("plan_model", "classifier", "", "What the plan is for.", default=DEFAULT,
              options=(DEFAULT, "two-step", "pooled", "vectorized", "best", "optimal")),
     *(
-        replace(rate, name=name, default=default, help="The learning rate of every step.")
-        for name, default in _STEP_RATES.items()
-        for rate in [PARAMETERS[name.replace("step", "lr")]]
+        replace(PARAMETERS[f"lr_{name}"], name=f"step_{name}", default=default,
+                help="The learning rate of every step.")
+        for name, default in (("readout", 2.0), ("bias", 2.0), ("query", 1.0))
     ),
 )  # fmt: skip
+_STEP_RATES = ("step_readout", "step_bias", "step_query")
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "View": (

@@ -5,7 +5,6 @@ done once, by the process that all others are forked from.
 """
 
 import json
-import os
 import pickle
 import select
 import socket
@@ -35,16 +34,12 @@ def work(link: socket.socket) -> None:
     requests = link.makefile("rb")
     with suppress(EOFError, OSError):
         while True:
-            if request := pickle.load(requests):  # a stop may come when all is said
-                _answer(link, requests, *request)
+            if request := pickle.load(requests):  # an empty one has stopped that before
+                _answer(link, *request)
 
 
-def _answer(
-    link: socket.socket, requests: Any, function: Callable[..., None], arguments: Any, long: bool
-) -> None:
+def _answer(link: socket.socket, function: Callable[..., None], *arguments: Any) -> None:
     """Send the lines of an answer and an empty one at the end."""
-    if long and hasattr(os, "nice"):
-        os.nice(10)  # pictures go first
 
     def send(line: Line) -> None:
         if select.select([link], [], [], 0)[0]:
@@ -54,7 +49,7 @@ def _answer(
     try:
         function(*arguments, send)
     except Stopped:
-        pickle.load(requests)
+        pass
     except Exception as error:
         text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         line = Line(error=" ".join(text.split())[:_LONGEST].rstrip(".") + ".")

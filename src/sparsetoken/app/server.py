@@ -11,14 +11,13 @@ import threading
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
 import uvicorn
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict
 from starlette.requests import ClientDisconnect
@@ -31,7 +30,6 @@ from sparsetoken.app.views import VIEWS
 from sparsetoken.app.workers import Workers
 
 _STATIC = Path(__file__).with_name("static")
-_MOST_BODY = 20_000
 _LINES = "application/x-ndjson"
 _ANSWER: Any = {
     "response_class": Response,
@@ -52,7 +50,7 @@ app = FastAPI(
     redoc_url=None,
     openapi_url="/api/openapi.json",
 )
-app.add_middleware(Guard, most_bytes=_MOST_BODY, large={"/api/data": MOST_BYTES})
+app.add_middleware(Guard, most_bytes={"/api/data": MOST_BYTES})
 
 
 @app.exception_handler(RequestValidationError)
@@ -65,22 +63,6 @@ async def explain(_: Request, error: Any) -> JSONResponse:
 
 def _refuse(words: str) -> JSONResponse:
     return JSONResponse({"detail": f"{words.encode('utf-8', 'replace').decode()[:500]}."}, 422)
-
-
-@app.get("/", include_in_schema=False)
-async def page() -> FileResponse:
-    """Serve the page."""
-    return FileResponse(_STATIC / "index.html")
-
-
-@app.get("/static/plotly.js", include_in_schema=False)
-async def plotly_js() -> FileResponse:
-    """Serve plotly.js from the installed package."""
-    script = files("plotly") / "package_data" / "plotly.min.js"
-    return FileResponse(str(script), media_type="text/javascript")
-
-
-app.mount("/static", StaticFiles(directory=_STATIC))
 
 
 @app.get("/api/explorer", summary="Controls with their limits, views and examples")
@@ -127,9 +109,7 @@ async def picture(name: str, asked: Asked) -> Response:
     except ValueError as error:
         return _refuse(str(error))
     function = view.simulate if asked.simulate and view.simulate else view.draw
-    long = view.long or function is view.simulate
-    answer = app.state.workers.answer(function, values, long=long)
-    return StreamingResponse(answer, media_type=_LINES)
+    return StreamingResponse(app.state.workers.answer(function, values), media_type=_LINES)
 
 
 @app.put("/api/data", summary="Report on a file of sequences: read, fit, judge, plan", **_ANSWER)
@@ -143,10 +123,15 @@ async def put_data(request: Request, about: Annotated[Upload, Query()]) -> Respo
     async def answer() -> AsyncIterator[bytes]:
         with folder:
             asked = path, about.reading(), about.error
-            async for line in app.state.workers.answer(study, *asked, long=True):
+            async for line in app.state.workers.answer(study, *asked):
                 yield line
 
     return StreamingResponse(answer(), media_type=_LINES)
+
+
+# The page, and plotly.js as it is installed; the routes above go first.
+_PLOTLY = ("plotly", "package_data")
+app.mount("/", StaticFiles(directory=_STATIC, packages=[_PLOTLY], html=True))
 
 
 class _Server(uvicorn.Server):
@@ -158,15 +143,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(port: int = 8050, *, browser: bool = True) -> None:
-    """Serve the explorer to this machine until interrupted.
-
-    Parameters
-    ----------
-    port : int, default=8050
-        Port; 0 takes a free one.
-    browser : bool, default=True
-        Whether to open the page.
-    """
+    """Serve the explorer to this machine until interrupted; port 0 takes a free one."""
     check_count("port", port, minimum=0, maximum=65535)
     with socket.create_server(("127.0.0.1", port)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/"

@@ -67,13 +67,16 @@ async def save(name: str, chunks: AsyncIterator[bytes]) -> Any:
 def study(path: Path, options: dict[str, Any], error: float, send: Send) -> None:
     """Read a file, fit a classifier to most of it, and report on the rest."""
     from sparsetoken.estimators import SparseTokenClassifier
-    from sparsetoken.files import read_dataset
+    from sparsetoken.files import is_table, open_table, read_dataset
     from sparsetoken.inspection.measures import hold_out
     from sparsetoken.planner import plan
     from sparsetoken.reporting.evidence import gather
     from sparsetoken.reporting.page import render
 
-    send(Line(columns=_columns(path), progress="reading"))
+    columns: list[str] = []
+    with suppress(Exception):  # what is wrong is said when the file is read
+        columns = list(open_table(path).kinds) if is_table(path) else []
+    send(Line(columns=columns, progress="reading"))
     try:
         data = read_dataset(path, max_numbers=_MOST_NUMBERS, **options).with_labels()
     except ValueError as wrong:  # a visitor knows the name of the file, not where it is kept
@@ -96,12 +99,3 @@ def study(path: Path, options: dict[str, Any], error: float, send: Send) -> None
     more["progress"] = lambda message: send(Line(progress=message))
     planned = plan.from_pilot(X, y, error=error, estimator=smaller, **more)
     send(Line(page=render(replace(evidence, plan=planned), path.name), progress=""))
-
-
-def _columns(path: Path) -> list[str]:
-    """Return the names of a table's columns, as far as they can be read."""
-    from sparsetoken.files import is_table, open_table
-
-    with suppress(Exception):  # what is wrong is said when the file is read
-        return list(open_table(path).kinds) if is_table(path) else []
-    return []

@@ -37,7 +37,6 @@ class View:
     draw: Callable[[Values, Send], None]  # sends the picture, coarse and fast at first
     simulate: Callable[[Values, Send], None] | None = None  # the same, with simulated points
     defaults: Mapping[str, Any] = field(default_factory=dict)  # that differ from other views'
-    long: bool = False  # whether it takes so long that pictures go first
 
     @property
     def controls(self) -> dict[str, Quantity]:

@@ -41,16 +41,6 @@ class _Worker(NamedTuple):
             return await self.lines.readline()
         return b""
 
-    async def stop(self) -> bool:
-        """Stop an answer at its next line; return whether that came soon."""
-        self.ask()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_PATIENCE):
-                while (line := await self.read()).strip():
-                    pass
-                return bool(line)
-        return False
-
     def end(self) -> None:
         """End the process, whatever it is doing."""
         self.process.kill()
@@ -68,24 +58,19 @@ class Workers:
         for _ in range(_SPARE):
             self._in_background(self._add_spare())
 
-    async def answer(
-        self, function: Callable[..., None], *arguments: Any, long: bool = False
-    ) -> AsyncIterator[bytes]:
-        """Yield the lines of an answer as they come; whoever stops listening stops the work.
-
-        A ``long`` one gives way to others, and ends with its process.
-        """
+    async def answer(self, function: Callable[..., None], *arguments: Any) -> AsyncIterator[bytes]:
+        """Yield the lines of an answer as they come; whoever stops listening stops the work."""
         async with self._turns:
             worker = self._idle.pop() if self._idle else await self._start()
             if not self._idle:  # the next request need not wait
                 self._in_background(self._add_spare())
             line = b"none yet"
             try:
-                worker.ask(function, arguments, long)
+                worker.ask(function, *arguments)
                 while (line := await worker.read()).strip():
                     yield line
             finally:
-                self._in_background(self._release(worker, line, long))
+                self._in_background(self._release(worker, line))
             if not line and worker in self._all:  # it was not ended by the server
                 sentence = "The process that computed this has died."
                 yield json.dumps(Line(error=sentence)).encode() + b"\n"
@@ -112,18 +97,19 @@ class Workers:
     async def _add_spare(self) -> None:
         self._idle.insert(0, await self._start())
 
-    async def _release(self, worker: _Worker, line: bytes, long: bool) -> None:
-        """Keep a process that has come to an end, or soon does, and end any other.
-
-        The last one used is the next to be used, as it remembers most.
-        """
-        if not long and (line == b"\n" or (line and await worker.stop())):
-            self._idle.append(worker)
-            if len(self._idle) <= _SPARE:
-                return
-            worker = self._idle.pop(0)
-        self._all.discard(worker)
-        worker.end()
+    async def _release(self, worker: _Worker, line: bytes) -> None:
+        """Keep a process that has come to an end, or soon does, and end any other."""
+        if line.strip():
+            worker.ask()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PATIENCE):
+                    while (line := await worker.read()).strip():
+                        pass
+        if line == b"\n":
+            self._idle.append(worker)  # the next to be used, as it remembers most
+        else:
+            self._all.discard(worker)
+            worker.end()
 
     def close(self) -> None:
         """End all processes."""

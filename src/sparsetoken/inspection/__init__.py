@@ -6,17 +6,6 @@ of a stack (``scores``, ``without_fold``, ``members``), not how it learns.
 
 from sparsetoken.inspection.diagnosis import diagnose
 from sparsetoken.inspection.explanations import attention, explain
-from sparsetoken.inspection.measures import Measure, fraction, hold_out, judge
 from sparsetoken.inspection.thresholds import stream, threshold
 
-__all__ = [
-    "Measure",
-    "attention",
-    "diagnose",
-    "explain",
-    "fraction",
-    "hold_out",
-    "judge",
-    "stream",
-    "threshold",
-]
+__all__ = ["attention", "diagnose", "explain", "stream", "threshold"]

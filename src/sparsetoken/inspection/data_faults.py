@@ -41,14 +41,14 @@ def few_samples(counts: Indices, classes: Array) -> Finding:
     )
 
 
-def outlying(data: Data) -> Finding:
+def outlying(spread: Floats) -> Finding:
     """Look for single sequences with values far beyond the largest ones of the others."""
-    extremes = np.abs(token_spread(data)[:, : 2 * data.dim]).reshape(len(data), 2, -1).max(axis=1)
+    extremes = np.abs(spread.reshape(len(spread), 3, -1)[:, :2]).max(axis=1)
     usual = np.median(extremes, axis=0)
     beyond = np.flatnonzero(((extremes > _OUTLYING * usual) & (usual > 0)).any(axis=1))
     return Finding(
         "outlying tokens",
-        0 < len(beyond) <= max(1, _FEW_OUTLYING * len(data)),
+        0 < len(beyond) <= max(1, _FEW_OUTLYING * len(spread)),
         f"Sequences {shown(beyond.tolist())} have values more than {_OUTLYING:g} times as large as "
         "those of the others.",
         "Check them: one such token can mislead a whole fit, that of BayesAttentionClassifier most "

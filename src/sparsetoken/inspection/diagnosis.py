@@ -6,6 +6,8 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken.estimators.answers import Diagnosis, Finding
@@ -49,7 +51,8 @@ def diagnose(
     scores, seen = _held_out_scores(model, data)
     if refitted is not None:
         scores, seen = refitted.reshape(len(data), -1), np.ones(len(data), dtype=bool)
-    auc = {"model": mean_auc(scores, signs), **_simple_aucs(model, data, signs)}
+    spread = token_spread(data)
+    auc = {"model": mean_auc(scores, signs), **_simple_aucs(model, data, spread, signs)}
     held_out_counts, shifted, decisions = counts, False, None
     if reference is not None and np.isfinite(reference.scores).all(axis=1).any():
         rows = np.isfinite(reference.scores).all(axis=1)
@@ -57,8 +60,9 @@ def diagnose(
         auc["held out"] = mean_auc(*held_out)
         held_out_counts = np.bincount(reference.classes[rows], minlength=len(counts))
         new = scores[~seen], signs[~seen]
-        shifted = _clearly_below(_auc(*new), _auc(*held_out)) is not None
-        decisions = _clearly_below(_fraction_right(*new), _fraction_right(*held_out))
+        shifted = _clearly_below(_auc(*new), _auc(*held_out))
+        right = _fraction_right(*new), _fraction_right(*held_out)
+        decisions = (right[0][0], right[1][0]) if _clearly_below(*right) else None
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
     above = _above_chance(auc, counts, held_out_counts, bool(seen.any()))
     kind = _kind(model, auc, error) if above["model"] > _CERTAIN else "nothing found"
@@ -66,7 +70,7 @@ def diagnose(
     findings = (
         duplicated(data),
         few_samples(counts, model.classes_),
-        outlying(data),
+        outlying(spread),
         *_faults_of_the_scores(auc, above, shifted, decisions),
         *_faults_of_the_model(model, auc, above, kind, error, shifted),
         constant(data),
@@ -80,23 +84,19 @@ def diagnose(
     return Diagnosis(findings, auc, float(ndtr(-above["model"])), kind, more, n_kinds)
 
 
-Measured = tuple[float, float] | None
-"""A number and its variance; None if there are too few samples to tell."""
+Measured = tuple[float, float]
+"""A number and its variance, infinite if there are too few samples to tell."""
 
 
-def _clearly_below(new: Measured, held_out: Measured) -> tuple[float, float] | None:
-    """Return what was measured of new and of held-out scores, if the first is clearly smaller."""
-    if new is None or held_out is None:
-        return None
-    below, error = held_out[0] - new[0], np.sqrt(new[1] + held_out[1])
-    clearly = below > _LEAST_SHIFT and below > _SHIFTED * error
-    return (new[0], held_out[0]) if clearly else None
+def _clearly_below(new: Measured, held_out: Measured) -> bool:
+    below = held_out[0] - new[0]
+    return bool(below > _LEAST_SHIFT and below > _SHIFTED * np.sqrt(new[1] + held_out[1]))
 
 
 def _auc(scores: Floats, signs: Floats) -> Measured:
     fewest = min((signs > 0).sum(axis=0).min(), (signs < 0).sum(axis=0).min())
     if fewest < 2:
-        return None
+        return 0.5, np.inf
     auc, influence = auc_influence(scores, signs)
     return auc, max(float(influence @ influence), 0.01 / float(fewest))
 
@@ -108,7 +108,7 @@ def _fraction_right(scores: Floats, signs: Floats) -> Measured:
     called = scores.argmax(axis=1) if several else (scores[:, 0] > 0).astype(int)
     counts = np.bincount(truth)
     if len(counts) < 2 or counts.min() < 2:
-        return None
+        return 0.5, np.inf
     right = np.bincount(truth, called == truth) / counts
     variances = np.maximum(right * (1.0 - right), 0.01) / counts
     return float(right.mean()), float(variances.sum()) / len(counts) ** 2
@@ -131,7 +131,7 @@ def _above_chance(
     }
 
 
-def _simple_aucs(model: SequenceClassifier, data: Data, signs: Floats) -> Aucs:
+def _simple_aucs(model: SequenceClassifier, data: Data, spread: Floats, signs: Floats) -> Aucs:
     """Return the AUC of simple readouts: of the mean token, attended ones, spread and length."""
     queries = model.leading_query()
     attended, reversed_ = (
@@ -142,7 +142,7 @@ def _simple_aucs(model: SequenceClassifier, data: Data, signs: Floats) -> Aucs:
         "pooled": _readout_auc([data.per_sample(pooled_features)], signs),
         "attention": attended,
         "reversed": reversed_,
-        "spread": _readout_auc([token_spread(data)], signs),
+        "spread": _readout_auc([spread], signs),
         "length": mean_auc(np.log(data.lengths)[:, np.newaxis], signs[:, :1]),
     }
 
@@ -169,9 +169,9 @@ def _held_out_scores(model: SequenceClassifier, data: Data) -> tuple[Floats, Boo
 
 def _readout_auc(features: list[Floats], signs: Floats) -> float:
     """Return the cross-validated AUC of ridge readouts; features: one array, or one per class."""
-    scores = np.empty(signs.shape)
+    scores, scaler = np.empty(signs.shape), make_pipeline(MaxAbsScaler(), StandardScaler())
     for column, sign in enumerate(signs.T):
-        scaled = _scaled(features[column % len(features)])
+        scaled = scaler.fit_transform(features[column % len(features)])
         folds = min(5, int((sign > 0).sum()), int((sign < 0).sum()))
         splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
         for rows, held_out in splitter.split(scaled, sign):
@@ -179,13 +179,6 @@ def _readout_auc(features: list[Floats], signs: Floats) -> float:
             readout.fit(scaled[rows], sign[rows])
             scores[held_out, column] = readout.decision_function(scaled[held_out])
     return mean_auc(scores, signs)
-
-
-def _scaled(features: Floats) -> Floats:
-    largest = np.abs(features).max(axis=0)
-    features = features / np.where(largest > 0, largest, 1.0)
-    deviation = features.std(axis=0)
-    return (features - features.mean(axis=0)) / np.where(deviation > 1e-9, deviation, np.inf)
 
 
 def _kind(model: SequenceClassifier, auc: Aucs, error: float) -> str:

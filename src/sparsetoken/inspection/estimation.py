@@ -8,7 +8,7 @@ how certain the strength is.
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ class PilotEstimate:
     def problem(self) -> SparseTokenProblem:
         """The problem to plan with; strengths are taken as equal. ValueError if there is none."""
         if not self.reliable:
-            raise ValueError(_too_small(self.n_samples, self.evidence))
+            raise ValueError(_too_small(self))
         n_signal = min(int(self.n_signal), self.n_tokens)
         numbers = self.n_tokens, n_signal, self.signal, self.positive_rate
         return SparseTokenProblem(*numbers, n_kinds=int(self.n_kinds))
@@ -130,34 +130,35 @@ def estimate_problem(X: Any, y: ArrayLike, *, random_state: RandomState = 0) -> 
     weights, best = softmax(evidence / _TEMPERATURE), int(evidence.argmax())
     signal, variance = float(strengths[best]), float(heads.strength_errors[alike][best]) ** 2
     between = float(weights @ (strengths - signal) ** 2)
-    detected = _held_out_evidence(clf.reference_)
-    known = detected >= _DETECTED
     estimate = PilotEstimate(
-        signal=signal if known else math.nan,
-        n_signal=float(numbers[best]) if known else math.nan,
-        n_kinds=clf.n_kinds_ if known else math.nan,
+        signal=signal,
+        n_signal=float(numbers[best]),
+        n_kinds=clf.n_kinds_,
         positive_rate=rate,
         standard_errors={
-            "signal": math.sqrt(variance + between) if known else math.inf,
-            "n_signal": math.sqrt(weights @ (numbers - numbers[best]) ** 2) if known else math.inf,
+            "signal": math.sqrt(variance + between),
+            "n_signal": math.sqrt(weights @ (numbers - numbers[best]) ** 2),
             "positive_rate": math.sqrt(rate * (1.0 - rate) / len(labelled)),
         },
-        evidence=detected,
-        holds=bool(clf.model_fit_.holds) and known,
+        evidence=_held_out_evidence(clf.reference_),
+        holds=bool(clf.model_fit_.holds),
         n_samples=len(labelled),
         n_tokens=max(1, round(float(np.mean(sequences.lengths)))),
         dim=sequences.dim,
     )
-    if not known:
-        warnings.warn(_too_small(len(labelled), detected), PilotWarning, stacklevel=2)
-    return estimate
+    if estimate.reliable:
+        return estimate
+    warnings.warn(_too_small(estimate), PilotWarning, stacklevel=2)
+    errors = estimate.standard_errors | dict.fromkeys(("signal", "n_signal"), math.inf)
+    nothing: Any = dict.fromkeys(("signal", "n_signal", "n_kinds"), math.nan)
+    return replace(estimate, **nothing, standard_errors=errors, holds=False)
 
 
-def _too_small(n_samples: int, evidence: float) -> str:
+def _too_small(estimate: PilotEstimate) -> str:
     return (
-        f"the pilot of {n_samples} samples cannot tell the signal from noise: held-out sequences "
-        f"are {evidence:.1f} standard errors from chance, {_DETECTED:g} are needed; a larger pilot "
-        "would help"
+        f"the pilot of {estimate.n_samples} samples cannot tell the signal from noise: held-out "
+        f"sequences are {estimate.evidence:.1f} standard errors from chance, {_DETECTED:g} are "
+        "needed; a larger pilot would help"
     )
 
 

@@ -1,5 +1,6 @@
 """Which tokens a stack attends to, and what each of them adds to the score."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,8 @@ from sparsetoken.estimators.answers import Explanation
 from sparsetoken.estimators.stack import Stack
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.sequences import Sequences
+
+_ROUNDING = 1e-12  # of what a score is made of: less than that is nothing
 
 
 def column_of(classes: Array, label: Any) -> tuple[int, Bools]:
@@ -23,92 +26,81 @@ def column_of(classes: Array, label: Any) -> tuple[int, Bools]:
 
 def attention(stack: Stack, data: Data, classes: Array, label: Any) -> Floats:
     """Return the weight of every token, for a class."""
-    if isinstance(data, MemoryData):
-        columns = _columns(stack.scores(data), classes, label)
-        return _tokens(stack, data, columns)[0][:, 0]
-    if label is None and len(classes) > 2:
-        raise ValueError("label must be given for a Dask X and several classes")
-    return data.per_sample(_attention_of, stack, column_of(classes, label)[0])
+    several = label is None and len(classes) > 2
+    columns = stack.scores(data).argmax(axis=1) if several else _same(data, classes, label)
+    return data.per_sample(_per_token, stack, rows=(columns,))[:, 0]
 
 
 def explain(
     stack: Stack, data: MemoryData, classes: Array, top: int, label: Any
 ) -> list[Explanation]:
     """Return the ``top`` heaviest tokens of each sequence, for the scores of a class."""
-    scores = stack.scores(data)
-    columns = _columns(scores, classes, label)
-    labels, sign, winner = classes.tolist(), 1.0, scores.argmax(axis=1)
-    predicted = [labels[k] for k in winner]
+    scores, labels, sign = stack.scores(data), classes.tolist(), 1.0
     if len(labels) == 2:  # one column of scores, that speak for the second if positive
-        predicted = [labels[int(score > 0)] for score in scores[:, 0]]
-        labels, sign = (labels[:1], -1.0) if label == labels[0] else (labels[1:], 1.0)
-    tokens, baselines = _tokens(stack, data, columns)
+        columns, predicted = _same(data, classes, label), (scores[:, 0] > 0).astype(int)
+        speaks_for, sign = (labels[:1], -1.0) if label == labels[0] else (labels[1:], 1.0)
+    else:
+        speaks_for, predicted = labels, scores.argmax(axis=1)
+        columns = predicted if label is None else _same(data, classes, label)
+    tokens = data.per_sample(_per_token, stack, rows=(columns,))
+    kinds = data.per_sample(_kinds, stack.without_zero_weights(), rows=(columns,)).tolist()
     explanations = []
-    kinds = _kinds(stack, data, columns)
-    of_column = scores[np.arange(len(data)), columns].tolist()
-    parts = zip(pairwise(data.sequences.offsets), of_column, columns.tolist(), strict=True)
-    for ((low, high), score, column), said, kind in zip(parts, predicted, kinds, strict=True):
-        weights, contributions = tokens[low:high].T
+    for i, (low, high) in enumerate(pairwise(data.sequences.offsets)):
+        weights, contributions, baselines = tokens[low:high].T
+        score, baseline = float(scores[i, columns[i]]), float(baselines[0])
+        whole = score - baseline - float(contributions.sum())
+        if abs(whole) <= _ROUNDING * (abs(baseline) + np.abs(contributions).sum()):
+            whole = 0.0
         order = np.argsort(-weights, kind="stable")[:top]
-        whole = score - baselines[column] - float(contributions.sum())
         shown = order, weights[order], sign * contributions[order]
-        totals = sign * score, sign * baselines[column], sign * whole
-        explanations.append(Explanation(*shown, *totals, labels[column], said, kind))
+        totals = sign * score, sign * baseline, sign * whole + 0.0  # which is not −0.0
+        said = speaks_for[columns[i]], labels[predicted[i]]
+        kind = None if kinds[i] < 0 else kinds[i]
+        explanations.append(Explanation(*shown, *totals, *said, kind))
     return explanations
 
 
-def _kinds(stack: Stack, data: MemoryData, columns: Indices) -> list[int | None]:
-    """Return each sequence's likeliest kind of signal, for the class it is looked at by."""
-    kinds: list[int | None] = [None] * len(data)
-    for member in stack.without_zero_weights().members:
-        for column in np.unique(columns).tolist():
-            rows = np.flatnonzero(columns == column)
-            of_rows = member.kinds(data.take(rows).sequences, column)
-            for row, kind in zip(rows, () if of_rows is None else of_rows, strict=False):
-                kinds[row] = int(kind)
+def _same(data: Data, classes: Array, label: Any) -> Indices:
+    return np.full(len(data), column_of(classes, label)[0])
+
+
+def _kinds(sequences: Sequences, columns: Indices, stack: Stack) -> Indices:
+    """Return each sequence's likeliest kind of signal for a class; −1 where one is known."""
+    kinds = np.full(len(sequences), -1)
+    for column, rows, of_rows in _by_column(sequences, columns):
+        for member in stack.members:
+            found = member.kinds(of_rows, column)
+            kinds[rows] = kinds[rows] if found is None else found
     return kinds
 
 
-def _columns(scores: Floats, classes: Array, label: Any) -> Indices:
-    """Return the column of scores that each sequence is looked at by."""
-    if label is None and len(classes) > 2:
-        return scores.argmax(axis=1)
-    return np.full(len(scores), column_of(classes, label)[0])
-
-
-def _tokens(stack: Stack, data: MemoryData, columns: Indices) -> tuple[Floats, dict[int, float]]:
-    """Return attention and contribution of every token, for the class of its sequence.
-
-    And the baseline of each class: the score, before limits, of tokens that are all the center.
-    """
-    tokens, baselines = np.empty((len(data.sequences.tokens), 2)), {}
+def _by_column(sequences: Sequences, columns: Indices) -> Iterator[tuple[int, Bools, Sequences]]:
     for column in np.unique(columns).tolist():
-        rows = np.flatnonzero(columns == column)
-        in_rows = np.repeat(columns == column, data.lengths)
-        tokens[in_rows], baselines[column] = _per_token(data.take(rows).sequences, stack, column)
-    return tokens, baselines
+        rows = columns == column
+        yield column, rows, sequences[np.flatnonzero(rows)]
 
 
-def _attention_of(sequences: Sequences, stack: Stack, column: int) -> Floats:
-    return _per_token(sequences, stack, column)[0][:, 0]
+def _per_token(sequences: Sequences, columns: Indices, stack: Stack) -> Floats:
+    """Return attention, contribution and baseline of every token, for the class of its sequence.
 
-
-def _per_token(sequences: Sequences, stack: Stack, column: int) -> tuple[Floats, float]:
-    """Return attention, of sum one over a sequence, and contribution of every token for a class.
-
-    Attention is the average over all scores that have it, by their weights; without any weight,
-    the plain average. Members that say nothing about tokens have no part in the baseline.
+    Attention, of sum one over a sequence, is the average over all scores that have it, by their
+    weights; without any weight, the plain average. The baseline is the score, before limits, of
+    tokens that are all the center; members that say nothing about tokens have no part in it.
     """
-    attention, contribution, plain = np.zeros((3, len(sequences.tokens)))
-    baseline = float(stack.weights.sum() * stack.shift[column])
-    total, count = 0.0, 0
-    for member, weights, scales in stack.parts():
-        tokens = member.per_token(sequences, column, stack.center)
-        if tokens is not None:
-            attention += tokens.attention @ weights
-            contribution += tokens.contributions @ (weights * scales)
-            baseline += float(tokens.baseline @ (weights * scales))
-            plain += tokens.attention.sum(axis=1)
-            total, count = total + float(weights.sum()), count + len(weights)
-    average = attention / total if total > 0 else plain / max(count, 1)
-    return np.stack([average, contribution], axis=1), baseline
+    result = np.empty((len(sequences.tokens), 3))
+    for column, rows, of_rows in _by_column(sequences, columns):
+        attention, contribution, plain = np.zeros((3, len(of_rows.tokens)))
+        baseline = float(stack.weights.sum() * stack.shift[column])
+        total, count = 0.0, 0
+        for member, weights, scales in stack.parts():
+            tokens = member.per_token(of_rows, column, stack.center)
+            if tokens is not None:
+                attention += tokens.attention @ weights
+                contribution += tokens.contributions @ (weights * scales)
+                baseline += float(tokens.baseline @ (weights * scales))
+                plain += tokens.attention.sum(axis=1)
+                total, count = total + float(weights.sum()), count + len(weights)
+        average = attention / total if total > 0 else plain / max(count, 1)
+        parts = average, contribution, np.full_like(average, baseline)
+        result[np.repeat(rows, sequences.lengths)] = np.stack(parts, axis=1)
+    return result

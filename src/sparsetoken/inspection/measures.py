@@ -27,26 +27,9 @@ class Measure(NamedTuple):
 def hold_out(
     labels: Array, groups: Array | None, fraction: float, random_state: int
 ) -> tuple[Indices, Indices]:
-    """Return the sequences to fit and those to judge by, with about the same mix of classes.
+    """Return the sequences to fit and the fraction to judge by, with the same mix of classes.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n,)
-        The labels.
-    groups : ndarray of shape (n,) or None
-        What belongs together: no group is on both sides.
-    fraction : float
-        The fraction to judge by.
-    random_state : int
-        Seed of the split.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sparsetoken.inspection import hold_out
-    >>> kept, tested = hold_out(np.arange(12) % 2, np.arange(12) // 3, 0.25, random_state=0)
-    >>> set(kept // 3) & set(tested // 3)
-    set()
+    No group is on both sides.
     """
     rows, classes = np.arange(len(labels)), np.unique(labels)
     if groups is None:
@@ -69,35 +52,15 @@ def hold_out(
 def judge(
     labels: Array, predicted: Array, scores: Floats, classes: Array, fpr: float = 0.01
 ) -> list[Measure]:
-    """Return accuracy, AUC, and recall at a false-positive rate.
+    """Return accuracy, AUC, and recall at a false-positive rate, given what a classifier says.
 
-    With more than two classes, AUC and recall are of each class against the others.
-
-    Parameters
-    ----------
-    labels, predicted : ndarray of shape (n,)
-        The true and the predicted labels.
-    scores : ndarray of shape (n,) or (n, n_classes)
-        What ``decision_function`` gives.
-    classes : ndarray
-        ``classes_`` of the classifier.
-    fpr : float
-        The false-positive rate; recall is left out with fewer than ``1 / fpr`` negatives, which
-        cannot tell it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sparsetoken.inspection import judge
-    >>> labels, scores = np.array([0, 0, 1, 1]), np.array([-1.0, 0.5, 0.2, 2.0])
-    >>> for measure in judge(labels, (scores > 0) * 1, scores, np.array([0, 1])):
-    ...     print(measure.name, measure)
-    accuracy 0.750 (0.301…0.954)
-    AUC 0.750 (0.161…0.979)
+    With more than two classes, AUC and recall are of each class against the others. Recall is left
+    out with fewer than ``1 / fpr`` negatives, which cannot tell it.
     """
     measures = [fraction("accuracy", labels == predicted)]
     columns = scores.reshape(len(labels), -1)
-    for c, (of_class, is_class) in enumerate(_each_class(labels, classes)):
+    for c, (name, is_class) in enumerate(each_class(labels, classes)):
+        of_class = f" of {name}" if len(classes) > 2 else ""
         positive, negative = columns[is_class, c], columns[~is_class, c]
         fewest = min(len(positive), len(negative))
         if fewest == 0:
@@ -111,34 +74,23 @@ def judge(
 
 
 def why_no_recall(labels: Array, classes: Array, fpr: float) -> str:
-    """Say why :func:`judge` leaves recall out; "" if it does not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(why_no_recall(np.array([0, 0, 1, 1]), np.array([0, 1]), 0.01))
-    No recall at 1 % false positives: that takes 100 sequences of the other class, not 2.
-    """
-    negatives = {
-        of_class: int((~is_class).sum())
-        for of_class, is_class in _each_class(labels, classes)
-        if (~is_class).sum() < 1.0 / fpr
-    }
-    if not negatives:
+    """Say why :func:`judge` leaves recall out; "" if it does not."""
+    negatives = {name: int((~is_class).sum()) for name, is_class in each_class(labels, classes)}
+    few = {name: count for name, count in negatives.items() if count < 1.0 / fpr}
+    if not few:
         return ""
-    names = ",".join(negatives).replace(", of ", ", ")
-    others = "the other class" if len(classes) == 2 else "other classes"
+    of_class, others = f" of {', '.join(few)}", "other classes"
+    if len(classes) == 2:
+        of_class, others = "", "the other class"
     return (
-        f"No {_recall_name(names, fpr)}: that takes {np.ceil(1.0 / fpr):g} sequences of {others}, "
-        f"not {max(negatives.values())}."
+        f"No {_recall_name(of_class, fpr)}: that takes {np.ceil(1.0 / fpr):g} sequences of "
+        f"{others}, not {max(few.values())}."
     )
 
 
-def _each_class(labels: Array, classes: Array) -> list[tuple[str, Bools]]:
-    """Return each class against the others: its name in a measure, and which samples are of it."""
-    if len(classes) == 2:
-        return [("", labels == classes[1])]
-    return [(f" of {name}", labels == name) for name in classes]
+def each_class(labels: Array, classes: Array) -> list[tuple[str, Bools]]:
+    """Return the name of each class, the second alone of two, and which samples are of it."""
+    return [(str(c), labels == c) for c in (classes[1:] if len(classes) == 2 else classes)]
 
 
 def _recall_name(of_class: str, fpr: float) -> str:

@@ -53,7 +53,8 @@ def threshold(
     def score(stack: Stack, data: MemoryData) -> Floats:
         return stack.scores(data, window)[:, column]
 
-    return joined_threshold(classifier.as_stack(), reference, is_negative, fpr, length, score)
+    stack = classifier.as_stack()
+    return joined_threshold(stack, reference, is_negative, fpr, length, score, length)
 
 
 def reference_of(classifier: SequenceClassifier) -> Reference:
@@ -73,7 +74,7 @@ def joined_threshold(
     fpr: float,
     length: int,
     score: Score,
-    n_scored: int | None = None,
+    n_scored: int,
 ) -> Estimate:
     """Return the threshold for scores of sequences of another length.
 
@@ -92,7 +93,7 @@ def joined_threshold(
     count = min(len(negatives.tokens) / length, float(len(negatives)))
     if 0 < count * fpr < _LEAST_BEYOND:
         _warn_of_rare_tokens(negatives, length, fpr)
-    draws = min(_DRAWS, int(_TIMES * count), _SCORED // max(n_scored or 0, length))
+    draws = min(_DRAWS, int(_TIMES * count), _SCORED // n_scored)
     draws = max(draws, _FEWEST)
     rng = np.random.default_rng(0)
     scores = [np.empty(0)]

@@ -10,10 +10,11 @@ from sklearn.metrics import confusion_matrix, roc_curve
 from sparsetoken import planner
 from sparsetoken._types import Array, Bools, Floats, Indices
 from sparsetoken.estimators import Sequences
+from sparsetoken.estimators.answers import Explanation
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import check_groups, held_out, natural_order, split
 from sparsetoken.inspection.diagnosis import diagnose
-from sparsetoken.inspection.measures import Measure, fraction, judge, why_no_recall
+from sparsetoken.inspection.measures import Measure, each_class, fraction, judge, why_no_recall
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.fingerprints import seen_in_fit
 from sparsetoken.sequences.sequences import as_sequences
@@ -25,16 +26,13 @@ _ENOUGH_NEW = 10  # sequences of each class: the model is judged by these, witho
 
 
 class Shown(NamedTuple):
-    """A sequence worth a look."""
+    """A sequence worth a look, explained for the class that is predicted for it."""
 
     name: str
     label: str
-    predicted: str
     probability: float
-    weights: Floats
-    """Attention on each token."""
-    contributions: Floats
-    """What each token adds to the score of the predicted class."""
+    explanation: Explanation
+    """All tokens, by position."""
 
 
 Steps = list[tuple[float, Measure]]
@@ -103,11 +101,8 @@ def gather(
         shown = []
         for i in places[:_SHOWN]:
             name = rows[i] if X.ids is None else sequences.ids[i]  # as the caller counts
-            asked = {"top": int(lengths[i]), "label": predicted[i]}
-            (explanation,) = classifier.explain(sequences[[i]], **asked)
-            _, weights, contributions, *_ = explanation.by_position()
-            words = str(name), str(labels[i]), str(predicted[i])
-            shown.append(Shown(*words, float(probability[i]), weights, contributions))
+            (one,) = classifier.explain(sequences[[i]], int(lengths[i]), predicted[i])
+            shown.append(Shown(str(name), str(labels[i]), probability[i], one.by_position()))
         return shown
 
     return Evidence(
@@ -170,12 +165,11 @@ def _score(
 
 
 def _roc(y: Array, classes: Array, scores: Floats) -> dict[str, tuple[Floats, Floats]]:
-    names = classes[1:] if len(classes) == 2 else classes
     columns = scores.reshape(len(y), -1).T
     return {
-        str(name): roc_curve(y == name, column)[:2]
-        for name, column in zip(names, columns, strict=True)
-        if 0 < (y == name).sum() < len(y)
+        name: roc_curve(is_class, column)[:2]
+        for (name, is_class), column in zip(each_class(y, classes), columns, strict=True)
+        if 0 < is_class.sum() < len(y)
     }
 
 

@@ -139,10 +139,12 @@ def _sequences(evidence: Evidence, texts: dict[str, list[str]]) -> str:
 
 
 def _sequence(one: Shown, texts: list[str] | None) -> str:
-    verdict, heaviest = f"is {escape(one.label)}", int(np.argmax(one.weights))
-    if one.label != one.predicted:
-        verdict += f', <span class="wrong">said {escape(one.predicted)}</span>'
-    tokens = strip(one.weights.tolist(), one.contributions.tolist(), texts)
+    _, weights, contributions, *_ = one.explanation
+    verdict, heaviest = f"is {escape(one.label)}", int(np.argmax(weights))
+    said = str(one.explanation.speaks_for)
+    if one.label != said:
+        verdict += f', <span class="wrong">said {escape(said)}</span>'
+    tokens = strip(weights.tolist(), contributions.tolist(), texts)
     text = "" if texts is None else f" {escape(texts[heaviest])}"
     return (
         f'<div class="sequence"><b>{escape(one.name)}</b> {verdict}, with probability '

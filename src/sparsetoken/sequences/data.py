@@ -60,9 +60,11 @@ class Data:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def per_sample(self, function: Callable[..., Array], *arguments: Any) -> Array:
-        """Return ``function(block, *arguments)`` stacked over the blocks."""
-        return self.run(Pass(function, arguments, _stack_rows))
+    def per_sample(
+        self, function: Callable[..., Array], *arguments: Any, rows: tuple[Array, ...] = ()
+    ) -> Array:
+        """Return ``function(block, *rows of the block, *arguments)`` stacked over the blocks."""
+        return self.run(Pass(function, arguments, _stack_rows), rows)
 
     def total(
         self, function: Callable[..., Any], rows: tuple[Array, ...], *arguments: Any

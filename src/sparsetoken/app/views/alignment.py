@@ -59,7 +59,8 @@ def _against_samples(values: Values, alphas: list[float], cosines: list[float]) 
         fig.mark("now", x=values["alpha0"], log=True),
         fig.mark("below: away from the signal", y=0.0),
     ]
-    line = fig.curve("cosine", alphas, cosines, model="two-step")
+    color, meta = fig.color_of("two-step"), {"model": "two-step"}  # so that it can be pinned
+    line = fig.curve("cosine", alphas, cosines, color, meta=meta)
     x = fig.quantity_axis("alpha0", values["features"], ends=slider("alpha0"))
     return fig.figure(x, fig.axis("cosine with the signal, γ", (-1.05, 1.05)), [line], marks)
 

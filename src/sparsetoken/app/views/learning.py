@@ -70,9 +70,8 @@ def _points(values: Values, fine: bool) -> int:
 
 
 def _value(risk: Any, values: Values) -> float:
-    if values["quantity"] == "recall":
-        return float(risk.recall(fpr=values["fpr"]))
-    return float(getattr(risk, values["quantity"]))
+    value = getattr(risk, values["quantity"])
+    return float(value(values["fpr"]) if callable(value) else value)
 
 
 def draw(values: Values, send: Send) -> None:
@@ -100,8 +99,10 @@ def simulate(values: Values, send: Send) -> None:
         simulated = []
         for name, of_model in points.items():
             x, y, errors = map(list, zip(*of_model, strict=True))
-            label = f"{look(name).label}, simulated"
-            simulated.append(fig.markers(label, x, y, model=name, errors=errors))
+            label, color = f"{look(name).label}, simulated", fig.color_of(name)
+            bars = {"type": "data", "array": errors, "color": color, "thickness": 1.5}
+            looks = color, "circle-open", 10
+            simulated.append(fig.markers(label, x, y, *looks, error_y=bars))
         send(Line(figures=[drawn | {"data": [*drawn["data"], *simulated]}], progress=progress))
 
 
@@ -115,18 +116,16 @@ def _places(values: Values) -> list[tuple[str, float]]:
             f"{highest * rarer:.0f} sequences of the rarer class are too few to simulate: choose "
             "more dimensions, longer curves or a positive rate nearer to one half"
         )
-    smaller_half = min(values["split"], 1.0 - values["split"])
-    places = []
-    for alpha in np.geomspace(lowest, highest, _SIMULATED).tolist():
-        tokens = alpha * values["dim"] * values["n_tokens"]
-        possible = {
-            "two-step": smaller_half * alpha * rarer >= _FEWEST,
-            "pooled": True,
-            "vectorized": tokens * values["dim"] <= _MOST_NUMBERS,
-            "optimal": has_optimum(values) and tokens * values["positive_rate"] <= _MOST_TOKENS,
-        }
-        places += [(model, alpha) for model, is_possible in possible.items() if is_possible]
-    return places
+    tokens = values["dim"] * values["n_tokens"]  # times alpha
+    most = {
+        "two-step": highest,
+        "pooled": highest,
+        "vectorized": _MOST_NUMBERS / tokens / values["dim"],
+        "optimal": _MOST_TOKENS / tokens / values["positive_rate"] * has_optimum(values),
+    }
+    fewest = {"two-step": _FEWEST / rarer / min(values["split"], 1.0 - values["split"])}
+    alphas = np.geomspace(lowest, highest, _SIMULATED).tolist()
+    return [(m, a) for a in alphas for m in most if fewest.get(m, lowest) <= a <= most[m]]
 
 
 def _curves(values: Values) -> Iterator[Line]:
@@ -179,11 +178,11 @@ def _picture(values: Values, alphas: list[float], predicted: Any, full: bool = F
 
 def levels(values: Values, ends: tuple[float, float], floor: float | None) -> list[fig.Trace]:
     """Return the target, the error of answering the larger class, and that of the best rule."""
-    lines = [fig.level("target", ends, values["error"], dash="dot")]
+    lines = [fig.level("target", ends, values["error"], "dot")]
     if values["positive_rate"] != 0.5:
-        lines.append(fig.level("always the larger class", ends, _majority(values), dash="dash"))
+        lines.append(fig.level("always the larger class", ends, _majority(values), "dash"))
     if floor is not None:
-        lines.append(fig.level("Bayes floor", ends, floor, model="bayes", dash="dash"))
+        lines.append(fig.level("Bayes floor", ends, floor, "dash", fig.color_of("bayes")))
     return lines
 
 
@@ -194,10 +193,10 @@ def _majority(values: Values) -> float:
 def _floor(values: Values) -> float | None:
     """Return the least error of any classifier, if it is quickly computed."""
     size = values["n_tokens"] * values["n_signal"]
-    n_points = 256 if size > 2000 else 1024
+    points = 256 if size > _MOST_OPTIMUM else 1024
     if size > _MOST_FLOOR:
         return None
-    return float(oracle_error(make_problem(values), "bayes", n_points=n_points))
+    return float(oracle_error(make_problem(values), "bayes", n_points=points))
 
 
 def _sentence(values: Values, curves: list[fig.Trace], full: bool) -> str:
@@ -262,7 +261,7 @@ def _picture_of_steps(values: Values, path: Any) -> Line:
     steps = list(range(1, len(error) + 1))
 
     def marked(name: str, color: str, y: list[float]) -> fig.Trace:
-        return fig.curve(name, steps, y, color=color, shape="linear", mode="lines+markers")
+        return fig.curve(name, steps, y, color, shape="linear", mode="lines+markers")
 
     x = fig.axis("gradient step", (0.7, end + 0.3))
     errors = [marked("test error", COLORS[1], error), *levels(values, (1.0, end), None)[1:]]

@@ -1,7 +1,9 @@
 """Phase diagram: where attention beats pooling, over two axes."""
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from sparsetoken.app.parameters import CONTROLS, Values, make_problem, slider
 from sparsetoken.app.view import Line, Send, View, per_cent, script
 from sparsetoken.app.views.learning import has_optimum, risks
 from sparsetoken.estimate import Estimate
+from sparsetoken.models import look
 from sparsetoken.planner.metric import get_metric
 from sparsetoken.planner.solve import least_alpha
 from sparsetoken.vocabulary import COLORS, PARAMETERS, group
@@ -23,6 +26,7 @@ _LEAST = 1e-4  # added to errors: smaller ones are alike
 _EDGE = math.log10(1.05)  # powers of ten by which one beats the other
 _MOST_GAIN = 2.0  # powers of ten at the ends of the scale of colors
 _TICKS = {"1/100": 0.01, "1/10": 0.1, "1/2": 0.5, "1": 1.0, "2": 2.0, "10": 10.0, "100": 100.0}
+_ON_MAP = "rgb(27, 31, 36)"
 _PYTHON = """\
 training = {training!r}
 alpha, split, reg = {alpha!r}, {split!r}, {reg!r}
@@ -109,15 +113,16 @@ def _fill(
     values: Values, columns: list[float], rows: list[float], pairs_at: Places, send: Send
 ) -> None:
     """Compute what a grid has more than the map so far."""
-    lines = [[(x, y) for x in columns] for y in rows]
-    if values["y_axis"] == "alpha":
-        lines = [[(x, y) for y in rows] for x in columns]
-    elif values["x_axis"] != "alpha":
-        lines = [[place] for line in lines for place in line]
-    for line in lines:
-        if new := [place for place in line if place not in pairs_at]:
-            pairs_at |= zip(new, _errors(values, new), strict=True)
-            send(Line())  # a visitor may have moved on
+    axes = values["x_axis"], values["y_axis"]
+
+    def without_samples(place: tuple[float, float]) -> list[float]:
+        return [v for name, v in zip(axes, place, strict=True) if name != "alpha"]
+
+    new = [(x, y) for x in columns for y in rows if (x, y) not in pairs_at]
+    for _, line in groupby(sorted(new, key=without_samples), without_samples):
+        places = list(line)
+        pairs_at |= zip(places, _errors(values, places), strict=True)
+        send(Line())  # a visitor may have moved on
 
 
 def _best_possible(values: Values) -> list[fig.Trace]:
@@ -134,9 +139,8 @@ def _best_possible(values: Values) -> list[fig.Trace]:
             alpha = least_alpha(make_problem(case), metric, target, slider("alpha"))
             if 0.0 < alpha < math.inf:
                 line.append({other: float(place), "alpha": alpha})
-    x, y = ([_at(name, place[name]) for place in line] for name in (across, up))
-    name = f"best possible: {per_cent(target)} error"
-    return [fig.curve(name, x, y, color=COLORS[2])] if line else []
+    x, y = ([place[name] for place in line] for name in (across, up))
+    return [fig.curve(f"best possible: {per_cent(target)} error", x, y, COLORS[2])] if line else []
 
 
 def _every(places: list[float], stride: int) -> list[float]:
@@ -144,33 +148,42 @@ def _every(places: list[float], stride: int) -> list[float]:
     return [*places[:-1:stride], places[-1]]
 
 
-def _at(name: str, value: float) -> float:
-    """Return where a value stands on an axis of the map, which Plotly cannot make logarithmic."""
-    return math.log10(value) if PARAMETERS[name].logarithmic else value
-
-
 def _picture(values: Values, columns: list[float], rows: list[float], pairs_at: Places) -> Line:
     across, up, dim = values["x_axis"], values["y_axis"], values["features"]
-    pairs = [[pairs_at[x, y] for x in columns] for y in rows]
-    z = [[None if (g := gain(pair)) is None else shade(g) for pair in row] for row in pairs]
-    x, y = [_at(across, v) for v in columns], [_at(up, v) for v in rows]
-    ticks = {text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()}
-    texts = [[_text(pair) for pair in row] for row in pairs]
-    hover = {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
-    shown = fig.heatmap(x, y, z, "pooled error / attention error", ticks, **hover)
-    edges = [fig.edge(x, y, z, at) for at in (shade(-_EDGE), shade(_EDGE))]
-    cross = fig.markers(
-        "now", [_at(across, values[across])], [_at(up, values[up])], "x", color=fig.ON_MAP
-    )
-    across_axis, up_axis = (
-        fig.quantity_axis(name, n, ends=(ends[0], ends[-1]), exponents=True)
-        for name, ends, n in ((across, columns, dim), (up, rows, None))
-    )
+    looks = _ON_MAP, "x", 11
+    cross = fig.markers("now", [values[across]], [values[up]], *looks, showlegend=False)
+    traces = [*_map(columns, rows, [[pairs_at[x, y] for x in columns] for y in rows]), cross]
+    x_axis = fig.quantity_axis(across, dim, ends=(columns[0], columns[-1]))
+    y_axis = fig.quantity_axis(up, ends=(rows[0], rows[-1]))
     table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
     return Line(
-        figures=[fig.figure(across_axis, up_axis, [shown, *edges, cross])],
+        figures=[fig.figure(x_axis, y_axis, traces)],
         table=fig.by_column((across, up, "two-step", "pooled"), table),
     )
+
+
+def _map(x: list[float], y: list[float], pairs: list[list[Errors | None]]) -> Iterator[fig.Trace]:
+    """Yield colors, those of pooling at −1 to those of attention at 1, and lines where they part.
+
+    The colors are as light on a dark page, so that the lines are black there, too.
+    """
+    z = [[None if (g := gain(pair)) is None else shade(g) for pair in row] for row in pairs]
+    over = {"x": x, "y": y, "z": z}
+    ends = (bytes.fromhex(look(model).color[1:]) for model in ("pooled", "two-step"))
+    low, high = (f"rgb{tuple(channels)}" for channels in ends)
+    colors = {"colorscale": [[0, low], [0.5, "rgb(244, 244, 242)"], [1, high]], "zmin": -1}
+    ticks = {text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()}
+    bar: Any = {"title": {"text": "pooled error / attention error", "side": "right"}}
+    bar |= {"tickvals": [*ticks.values()], "ticktext": [*ticks], "outlinewidth": 0, "thickness": 12}
+    hover = {"text": [[_text(pair) for pair in row] for row in pairs], "hoverongaps": False}
+    hover["hovertemplate"] = "%{text}<extra></extra>"
+    looks = {"zmax": 1, "zsmooth": "best", "colorbar": bar}
+    yield {"type": "heatmap"} | over | colors | hover | looks
+    for at in (shade(-_EDGE), shade(_EDGE)):
+        line = {"color": _ON_MAP, "width": 2, "smoothing": 1.3}
+        contours = {"start": at, "end": at, "size": 1, "coloring": "none"}
+        hidden = {"showscale": False, "showlegend": False, "hoverinfo": "skip"}
+        yield {"type": "contour", "line": line, "contours": contours} | over | hidden
 
 
 def _text(pair: Errors | None) -> str:

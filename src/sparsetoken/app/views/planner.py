@@ -74,11 +74,10 @@ def _picture(values: Values, plan: Any, rows: Rows, floor: float | None = None) 
         PARAMETERS[name].axis: value if isinstance(value, str) else f"{value:.4g}"
         for name, value in plan.settings.items()
     }
-    point = [float(plan.n_samples)], [float(plan.error)]
+    point, color = ([float(plan.n_samples)], [float(plan.error)]), fig.color_of(plan.model)
+    star = fig.markers("the plan", *point, color, "star", 16)
     return Line(
-        figures=[
-            _figure(values, rows, floor, fig.markers("the plan", *point, "star", model=plan.model))
-        ],
+        figures=[_figure(values, rows, floor, star)],
         facts={"samples": str(plan.n_samples), "classifier": look(plan.model).label} | settings,
         table=fig.by_column(("model", "n_samples", "test_error"), rows),
     )
@@ -94,4 +93,4 @@ def _figure(values: Values, rows: Rows, floor: float | None = None, *more: fig.T
 _QUESTION = "How many labelled sequences do I need?"
 _CONTROLS = ("error", "plan_model", "features", "Problem")
 _DEFAULTS = {"features": 384}
-VIEW = View("planner", "Planner", _QUESTION, _CONTROLS, draw, defaults=_DEFAULTS, long=True)
+VIEW = View("planner", "Planner", _QUESTION, _CONTROLS, draw, defaults=_DEFAULTS)
