@@ -273,9 +273,7 @@ class Performance(Record):
         return min(float(positive.weight @ ndtr(_divide(gap, spread)) @ negative.weight), 1.0)
 
 
-def find_threshold(
-    above: Callable[[float], float], rate: float, low: float, high: float
-) -> float:
+def find_threshold(above: Callable[[float], float], rate: float, low: float, high: float) -> float:
     """Return the threshold between two others that a fraction ``rate`` of the scores is above."""
 
     def excess(threshold: float) -> float:
