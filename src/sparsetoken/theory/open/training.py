@@ -34,7 +34,6 @@ class Training(Record):
     )
 
     batches: str
-    beta: float
     cosine: Floats
     """Cosine between query and signal; 0 while there is no query."""
     query_norm: Floats
@@ -54,11 +53,6 @@ class Training(Record):
     def step(self) -> Indices:
         """The numbers of the steps, from 1 on."""
         return np.arange(1, len(self.cosine) + 1)
-
-    @property
-    def sharpness(self) -> Floats:
-        """Sharpness β‖q‖ of the attention."""
-        return self.beta * self.query_norm
 
     @property
     def converged(self) -> bool:
@@ -215,7 +209,6 @@ def _follow(
         "test_error": test_error,
     }
     return Training(
-        beta=schedule.beta,
         batches=batches,
         **{name: values.mean(axis=0) for name, values in each.items()},
         diverged_at=steps + 1 if steps < schedule.steps else None,

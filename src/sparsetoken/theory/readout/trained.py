@@ -164,13 +164,14 @@ class Risk(Performance, kw_only=True):
         >>> r.on(st.SparseTokenProblem(n_tokens=20, signal=5.0))
         Performance(test_error=0.360508 ± 1e-08)
         """
+        law = partial(self.model.law, check_problem(problem), self.problem)
         return Performance(
-            self.model.law(check_problem(problem), self.problem),
+            law(),
             self.readout,
             self.loss,
             self.moves,
             self.converged,
-            window_law=partial(self.model.window_law, problem, self.problem),
+            window_law=law,
         )
 
     def __repr__(self) -> str:
@@ -208,7 +209,7 @@ def solve_point(
         loss,
         moves,
         converged,
-        window_law=partial(model.window_law, problem, problem),
+        window_law=partial(model.law, problem, problem),
         problem=problem,
         model=model,
         alpha=alpha,
