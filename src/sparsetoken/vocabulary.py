@@ -14,6 +14,19 @@ from typing import Any
 
 from sparsetoken._validation import check_choice, check_count, check_flag, check_real
 
+__all__ = [
+    "COLORS",
+    "MARKERS",
+    "MEASURED",
+    "PARAMETERS",
+    "SPEAKS",
+    "Quantity",
+    "check_known",
+    "check_parameters",
+    "group",
+    "quantity",
+]
+
 
 @dataclass(frozen=True)
 class Quantity:
