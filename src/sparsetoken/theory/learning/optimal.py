@@ -7,7 +7,7 @@ entropy ½(M + log(1 − M)) + ½ Σ α ∫ X dM.
 
 import math
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import overload
 
 import numpy as np
@@ -206,8 +206,8 @@ def stable_solutions(
         overlaps = [float(information(1.0)[np.isinf(samples)].max() > 1e-290)]
     else:
         overlaps = _roots(information, samples)
-    numbers = [[f(information, samples, x) for f in (_with_bar, _free_entropy)] for x in overlaps]
-    return [Optimal(problem, alpha, unlabelled, n_points, *pair) for pair in numbers]
+    bar, entropy = (partial(f, information, samples) for f in (_with_bar, _free_entropy))
+    return [Optimal(problem, alpha, unlabelled, n_points, bar(x), entropy(x)) for x in overlaps]
 
 
 def _roots(information: InformationCurve, samples: Floats) -> list[float]:
