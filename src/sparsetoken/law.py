@@ -85,24 +85,6 @@ class FeatureLaw:
     """Law of the features of a sample, as points in equally large independent batches.
 
     Points are ordered by batch, then by part (a kind of sample, a true class, a recorded label).
-
-    Examples
-    --------
-    Two Gaussians, two units apart along the signal:
-
-    >>> import numpy as np
-    >>> from sparsetoken.law import FeatureLaw, Part, Readout
-    >>> from sparsetoken.losses import Logistic
-    >>> from sparsetoken.performance import Performance
-    >>> one, zero = np.ones(1), np.zeros(1)
-    >>> law = FeatureLaw.mixture(
-    ...     [Part(1.0, True, 0.3, zero, 2 * one, one), Part(-1.0, False, 0.7, zero, zero, one)]
-    ... )
-    >>> performance = Performance(law, Readout(0.0, 1.0, -1.0, 0.5), Logistic())
-    >>> performance.test_error
-    Estimate(0.185547 ± 1e-08)
-    >>> performance.recall(fpr=0.01)
-    Estimate(0.295463 ± 1e-08)
     """
 
     points: Points

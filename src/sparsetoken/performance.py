@@ -19,7 +19,7 @@ from sparsetoken.losses import Loss
 
 LEAST_UNCERTAINTY = 1e-8  # sums of single points are not better than this
 _MOST_PAIRS = 100_000
-_GRID = 129  # thresholds over which scores are integrated
+GRID = 129  # thresholds over which scores are integrated
 _TAIL = 5.0  # outermost inner thresholds, as normal quantiles
 _MOST_HALVINGS = 40  # of the gap around a score without noise, where levels jump
 _CROWDED = 0.05  # if more of the pairs than this share a grid cell, refine the grid
@@ -33,7 +33,7 @@ class Rates(NamedTuple):
 
 
 class Roc(NamedTuple):
-    """False-positive rate and recall at each of some thresholds, from high to low."""
+    """False-positive rate and recall at thresholds from high to low."""
 
     threshold: Floats
     fpr: Floats
@@ -124,22 +124,13 @@ class Performance(Record):
 
         return Rates(fpr=above(-1.0), recall=above(1.0))
 
-    def roc(self, n_thresholds: int = 201) -> Roc:
+    def roc(self) -> Roc:
         """Return the ROC curve at thresholds from the highest to the lowest score.
 
-        They are quantiles of the scores of either class, evenly spaced for a normal law.
+        From one to the next the normal quantiles of both rates rise by a tenth at most.
         """
-        n_thresholds = check_count("n_thresholds", n_thresholds, minimum=3)
-        counts = n_thresholds // 2 - 1, n_thresholds - n_thresholds // 2 - 1
-        grid, rates = self._curve(self.law, self.readout, 16.0 * _TAIL / n_thresholds)
-        of_classes = [
-            np.interp(np.linspace(-_TAIL, _TAIL, count), _normal_quantile(rate), grid)
-            for count, rate in zip(counts, rates, strict=True)
-        ]
-        thresholds = np.sort(np.concatenate([grid[[0, -1]], *of_classes]))[::-1]
-
-        fpr, recall = self._above_both(self.law, self.readout, thresholds)
-        error = np.full(n_thresholds, LEAST_UNCERTAINTY)
+        thresholds, (fpr, recall) = self._curve(self.law, self.readout, 0.1)
+        error = np.full(thresholds.size, LEAST_UNCERTAINTY)
         if self._batches:  # at a fixed false-positive rate the threshold moves along
             batches = np.stack([self._above_both(*pair, thresholds) for pair in self._batches])
             slope = np.gradient(recall) / np.maximum(np.gradient(fpr), 1e-300)
@@ -210,13 +201,13 @@ class Performance(Record):
         if self.n_windows == 1:
             mean, deviation = score_mean(p, readout), p.scale * readout.norm_rest
             return p.average(np.asarray(self.loss.average(mean, deviation, p.label)))
-        grid = np.linspace(*self._range(law, readout), _GRID)
+        grid = np.linspace(*self._range(law, readout), GRID)
         total = 0.0
         for y in (-1.0, 1.0):
             weight = float(p.weight[p.label == y].sum())
             if weight > 0.0:
                 losses = np.asarray(self.loss.value(grid, y))
-                total -= weight * _integral(losses, self._above(law, readout, y, grid))
+                total -= weight * integral(losses, self._above(law, readout, y, grid))
         return total
 
     def _above(self, law: FeatureLaw, readout: Readout, label: float, threshold: Any) -> Any:
@@ -239,14 +230,8 @@ class Performance(Record):
         return np.stack([self._above(law, readout, y, thresholds) for y in (-1.0, 1.0)])
 
     def _threshold(self, law: FeatureLaw, readout: Readout, fpr: float) -> float:
-        low, high = self._range(law, readout)
-
-        def excess(threshold: float) -> float:
-            return math.log(max(self._above(law, readout, -1.0, threshold), 1e-300) / fpr)
-
-        if excess(high) >= 0.0 or excess(low) <= 0.0:  # scores without noise
-            return high if excess(high) >= 0.0 else low
-        return float(brentq(excess, low, high, xtol=1e-10 * (high - low), rtol=1e-10))
+        above = partial(self._above, law, readout, -1.0)
+        return find_threshold(above, fpr, *self._range(law, readout))
 
     def _curve(self, law: FeatureLaw, readout: Readout, step: float) -> tuple[Floats, Floats]:
         """Return falling thresholds, and how much of each class is above them, shape (2, n).
@@ -277,18 +262,29 @@ class Performance(Record):
         positive, negative = law.positive, law.negative
         pairs = positive.weight.size * negative.weight.size
         if self.n_windows > 1 or pairs > _MOST_PAIRS:
-            grid = np.linspace(*self._range(law, readout), _GRID)
-            alarm, recall = (self._above(law, readout, y, grid) for y in (-1.0, 1.0))
+            grid = np.linspace(*self._range(law, readout), GRID)
+            alarm, recall = self._above_both(law, readout, grid)
             if float(np.diff(alarm) @ np.diff(recall)) < _CROWDED:
-                return min(-_integral(recall, alarm), 1.0)
-            alarm, recall = self._curve(law, readout, 10.0 / (2 * _GRID))[1]
+                return min(-integral(recall, alarm), 1.0)
+            alarm, recall = self._curve(law, readout, _TAIL / GRID)[1]
             return float(trapezoid(recall, alarm))
         gap = np.subtract.outer(score_mean(positive, readout), score_mean(negative, readout))
         spread = readout.norm_rest * np.hypot.outer(positive.scale, negative.scale)
         return min(float(positive.weight @ ndtr(_divide(gap, spread)) @ negative.weight), 1.0)
 
 
-def _integral(values: Floats, over: Floats) -> float:
+def find_threshold(above: Callable[[float], float], rate: float, low: float, high: float) -> float:
+    """Return the threshold between two others that a fraction ``rate`` of the scores is above."""
+
+    def excess(threshold: float) -> float:
+        return math.log(max(above(threshold), 1e-300) / rate)
+
+    if excess(high) >= 0.0 or excess(low) <= 0.0:  # scores without noise
+        return high if excess(high) >= 0.0 else low
+    return float(brentq(excess, low, high, xtol=1e-10 * (high - low), rtol=1e-10))
+
+
+def integral(values: Floats, over: Floats) -> float:
     """Integrate along a curve by the trapezoid rule, extrapolated from twice the step."""
     fine, coarse = (trapezoid(values[::n], over[::n]) for n in (1, 2))
     return float(fine + (fine - coarse) / 3.0)

@@ -45,8 +45,6 @@ class Pooling(Named):
         Whether the weights change when all scores are multiplied by a positive number.
     uses_scores : bool
         Whether the weights depend on the scores at all; if not, they are 1/L.
-    mean_to_max : bool
-        Whether sharper scores lead from equal weights to all the weight on the largest.
 
     Examples
     --------
@@ -72,7 +70,6 @@ class Pooling(Named):
     model: ClassVar[str | None]
     sharpened: ClassVar[bool] = True
     uses_scores: ClassVar[bool] = True
-    mean_to_max: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -130,7 +127,6 @@ class Softmax(Pooling):
     """Weights proportional to exp(score)."""
 
     name = "softmax"
-    mean_to_max = True
     model = "attention"
 
     def weigh(self, scores: Array, segments: "_Segments") -> Array:

@@ -39,7 +39,7 @@ def test_same_law_as_on_dense_tokens(name):
         blocks = [b for b in _draw_blocks(problem, 24, rng, True) if b.chances.sum() > 0.0]
         n_tokens = sum(block.signal.size for block in blocks) // problem.n_kinds
         noise, directions = noise_type(n_tokens, dim, rng), np.eye(problem.n_kinds, dim)
-        found = iterate(problem, blocks, noise, directions, False, 4, rng)
+        found = iterate(problem, blocks, noise, directions, False, rng, 4)
         return found.cosine, found.norm, found.overlap
 
     samples = []
@@ -52,7 +52,7 @@ def test_same_law_as_on_dense_tokens(name):
 def test_informed_start_knows_more_where_learning_is_hard():
     problem = SparseTokenProblem(2000, 1, 6.0)
     stuck, informed = (
-        sample_posterior_mean(problem, 60, 60, start=start, max_iter=12, random_state=1)
+        sample_posterior_mean(problem, 60, 60, start=start, random_state=1)
         for start in ("nothing", "informed")
     )
     assert informed.cosine > 0.8
@@ -77,7 +77,7 @@ def test_same_seed_same_result_and_unlabelled_samples_help():
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("n_samples", 0), ("dim", 0), ("n_unlabelled", -1), ("start", "luck"), ("max_iter", 0)],
+    [("n_samples", 0), ("dim", 0), ("n_unlabelled", -1), ("start", "luck")],
 )
 def test_bad_argument_is_named(argument, value):
     arguments = {"n_samples": 5, "dim": 3, argument: value}

@@ -42,7 +42,8 @@ def test_whoever_calls_all_samples_one_class_errs_as_often_as_there_are_others(p
 
 def test_the_noise_of_runs_is_in_place():
     runs = SparseTokenProblem(7, 3, 2.0, contiguous=True)
-    first, placed = (draw_positives(runs, 1024, 0, in_place) for in_place in (False, True))
+    both = (replace(runs, contiguous=False), runs)
+    (first,), (placed,) = (draw_positives([kind], 1024, 0) for kind in both)
     assert first.marked[:, :3].all()
     assert placed.marked.sum(axis=1).tolist() == [3] * len(placed.marked)
     for rows in (first, placed):

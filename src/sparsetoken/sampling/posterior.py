@@ -179,7 +179,6 @@ def sample_posterior_mean(
     *,
     n_unlabelled: int = 0,
     start: str = "nothing",
-    max_iter: int = 100,
     direction: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> PosteriorMean:
@@ -197,8 +196,6 @@ def sample_posterior_mean(
         Number of further samples whose labels are not seen.
     start : {"nothing", "informed"}, default="nothing"
         Where the iteration begins: without knowledge, or with the true places of the signal.
-    max_iter : int, default=100
-        Iterations at most.
     direction : array-like of shape (dim,) or (n_kinds, dim), optional
         The signal's unit vector, or those of its kinds; drawn unless given.
     random_state : int, Generator or None, default=None
@@ -214,7 +211,6 @@ def sample_posterior_mean(
     """
     check_problem(problem)
     check_choice("start", start, ("nothing", "informed"))
-    max_iter = check_count("max_iter", max_iter)
     n_unlabelled = check_count("n_unlabelled", n_unlabelled, minimum=0)
     rng, directions = prepare_sample(problem, n_samples, dim, random_state, direction)
     blocks = _draw_blocks(problem, n_samples, rng, True)
@@ -225,7 +221,7 @@ def sample_posterior_mean(
         return PosteriorMean(problem, np.zeros_like(directions), directions, 0.0, 0, True)
     n_tokens = sum(block.signal.size for block in blocks) // problem.n_kinds
     noise = HiddenNoise(n_tokens, dim, rng)
-    return iterate(problem, blocks, noise, directions, start == "informed", max_iter, rng)
+    return iterate(problem, blocks, noise, directions, start == "informed", rng)
 
 
 def iterate(
@@ -234,8 +230,8 @@ def iterate(
     noise: HiddenNoise,
     directions: Floats,
     informed: bool,
-    max_iter: int,
     rng: np.random.Generator,
+    max_iter: int = 100,
 ) -> PosteriorMean:
     """Pass messages between the directions and the signals of the tokens until both stay."""
     n_kinds, dim = directions.shape

@@ -11,16 +11,15 @@ from functools import cached_property
 
 import numpy as np
 from scipy.integrate import trapezoid
-from scipy.optimize import brentq
 
 from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
+from sparsetoken.performance import GRID, find_threshold, integral
 from sparsetoken.problem import Problem, SparseTokenProblem
 from sparsetoken.theory.single_token import STRONGEST, SingleTokenRatio
 from sparsetoken.theory.token_scores import WeightedSamples
 
 _EXACT = 1e-10  # accuracy of the probabilities of a single signal token
-_GRID = 129  # thresholds over which an area is integrated
 
 
 def bayes_rule(problem: Problem, n_points: int) -> "BayesRule":
@@ -73,26 +72,16 @@ class _ExactRule:
             marked = positive * (1.0 - missed) / (positive * (1.0 - missed) + negative * invented)
             unmarked = positive * missed / (positive * missed + negative * (1.0 - invented))
             return Estimate(0.5 + (marked - unmarked) * (law.auc - 0.5), _EXACT)
-        thresholds = np.linspace(*self._span[::-1], _GRID)
-        alarm, detected = np.array([self._above(t) for t in thresholds]).T
-        area = detected / self._above(-math.inf)[1], alarm / self._above(-math.inf)[0]
-        fine, coarse = (trapezoid(area[0][::n], area[1][::n]) for n in (1, 2))
-        step = float(fine - coarse) / 3.0
-        return Estimate(float(fine) + step, abs(step) + _EXACT)
+        thresholds = np.linspace(*self._span[::-1], GRID)
+        above = np.array([self._above(t) for t in thresholds]) / self._above(-math.inf)
+        alarm, recall = above.T
+        area = integral(recall, alarm)
+        return Estimate(area, abs(area - float(trapezoid(recall, alarm))) + _EXACT)
 
     def recall(self, fpr: float) -> Estimate:
-        return Estimate(self._above(self._threshold(fpr))[1] / self._above(-math.inf)[1], _EXACT)
-
-    def _threshold(self, fpr: float) -> float:
-        goal = fpr * self._above(-math.inf)[0]
-
-        def excess(threshold: float) -> float:
-            return math.log(max(self._above(threshold)[0], 1e-300) / goal)
-
-        low, high = self._span
-        if excess(low) * excess(high) >= 0.0:  # scores that hardly vary
-            return high if excess(low) > 0.0 else low
-        return float(brentq(excess, low, high, xtol=1e-8))
+        negative, positive = self._above(-math.inf)
+        threshold = find_threshold(lambda t: self._above(t)[0], fpr * negative, *self._span)
+        return Estimate(self._above(threshold)[1] / positive, _EXACT)
 
     def _above(self, threshold: float) -> tuple[float, float]:
         """Probability of a score above, jointly with each recorded label: negative, positive."""

@@ -48,11 +48,13 @@ class FeatureModel:
     sharpness: float
     n_points: int
 
-    def law(self, problem: Problem, trained: Problem) -> FeatureLaw:
+    def law(self, problem: Problem, trained: Problem, n_windows: int = 1) -> FeatureLaw:
         """Law of the features under a problem, for a readout trained on the same or another one.
 
-        A linear model's features are rescaled to unit noise in the training.
+        Of several equal windows, that of the one with all of the signal if there is one. A linear
+        model's features are rescaled to unit noise in the training.
         """
+        problem = problem.windows(n_windows)
         if problem.n_kinds != trained.n_kinds:
             raise ValueError(
                 f"problem.n_kinds must stay the same, got {problem.n_kinds} after training on "
@@ -67,10 +69,6 @@ class FeatureModel:
                 f"got {self._length(problem)} after training on {length}"
             )
         return linear_law(seen, length)
-
-    def window_law(self, problem: Problem, trained: Problem, n_windows: int) -> FeatureLaw:
-        """Law of one of several equal windows, the one with all of the signal if there is one."""
-        return self.law(problem.windows(n_windows), trained)
 
     def ratio(self, problem: Problem, alpha: float) -> float:
         """Return the samples per weight: a vectorized readout has L weights per dimension."""

@@ -235,9 +235,10 @@ def _sharpened(problem: Problem, n_points: int, pooling: Pooling) -> Estimate:
         bracket = float(grid[index - 1]), float(grid[index + 1])
         least = minimize_scalar(at, bounds=bracket, method="bounded", options={"xatol": 0.05})
         candidates.append(float(least.x))
-    candidates += [grid[values.argmin()]] if pooling.mean_to_max else grid[[0, -1]].tolist()
+    mean_to_max = isinstance(pooling, Softmax)  # as it gets sharper
+    candidates += [grid[values.argmin()]] if mean_to_max else grid[[0, -1]].tolist()
     reached = [_least_error(every, pooling, math.exp(point)) for point in candidates]
-    if pooling.mean_to_max:  # both limits are known exactly
+    if mean_to_max:  # both limits are known exactly
         for limit, sharpness in ((_pooled, 0.0), (_hardmax, math.inf)):
             reached.append(Estimate(limit(problem, 0), LEAST_UNCERTAINTY, sharpness=sharpness))
     best = min(reached)

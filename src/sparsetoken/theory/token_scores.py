@@ -1,7 +1,6 @@
 """Points of sequences along the signal, and what each adds to the error of a rule."""
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -27,9 +26,18 @@ class Positives(NamedTuple):
 
 
 def draw_positives(
-    kind: SparseTokenProblem, n_points: int, batch: int, in_place: bool
-) -> Positives:
-    """Draw the noise of samples and where their signal is: in the first columns, or in place."""
+    kinds: Sequence[SparseTokenProblem], n_points: int, batch: int
+) -> list[Positives]:
+    """Draw samples of each kind of one length.
+
+    The columns of the signal tokens come first, unless it matters which carry it together.
+    """
+    in_place = any(kind.grouped for kind in kinds)
+    each = max(n_points // len(kinds), 256)
+    return [_draw(kind, each, batch + i * BATCHES, in_place) for i, kind in enumerate(kinds)]
+
+
+def _draw(kind: SparseTokenProblem, n_points: int, batch: int, in_place: bool) -> Positives:
     noise = token_noise(replace(kind, n_tokens=kind.n_pairs), n_points, batch)
     first = np.arange(kind.n_pairs) < kind.n_signal
     if not in_place:
@@ -66,22 +74,14 @@ class WeightedSamples:
     def tokens(self, batch: int) -> list[Floats]:
         """Return the tokens along the signal of one batch, one row per sample, for each length.
 
-        Of each kind positives come first, then as many negatives. The columns of the signal tokens
-        come first, unless it matters which of that length carry it together.
+        Of each kind positives come first, then as many negatives.
         """
-        by_length = self.problem.by_length
-        scores = []
+        by_length, scores = self.problem.by_length, []
         for kinds, *_ in by_length:
-            rows = []
-            n_points = max(self.n_points // (len(by_length) * len(kinds)), min(self.n_points, 256))
-            drawn: Counter[int] = Counter()
-            in_place = any(kind.grouped for kind in kinds)
-            for kind in kinds:
-                number = batch + BATCHES * drawn[kind.n_signal]
-                noise, marked = draw_positives(kind, n_points, number, in_place)
-                drawn[kind.n_signal] += 1
-                rows += [noise + kind.signal * marked, noise]
-            scores.append(np.concatenate(rows))
+            drawn = draw_positives(kinds, self.n_points // len(by_length), batch)
+            pairs = zip(kinds, drawn, strict=True)
+            rows = [(noise + kind.signal * marked, noise) for kind, (noise, marked) in pairs]
+            scores.append(np.concatenate(sum(rows, ())))
         return scores
 
     def _error_terms(self, batch: int) -> tuple[Floats, Floats]:

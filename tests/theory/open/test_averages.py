@@ -9,7 +9,6 @@ from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic, Square
 from sparsetoken.theory.features import token_noise
 from sparsetoken.theory.open.averages import (
-    Projections,
     gaussian_averages,
     influence_sums,
     signal_tokens,
@@ -24,8 +23,8 @@ def test_averages_over_the_gaussian_agree_with_monte_carlo(loss):
     shift, offset, size = np.array([0.9, 0.6]), 0.3, 20_000
     for group in problem.groups:
         n_signal = signal_tokens(group)
-        law = Projections(shift * (n_signal > 0), covariance, offset)
-        exact = gaussian_averages(group, law, token_noise(problem, 65536, 0), beta, loss)
+        law = shift * (n_signal > 0), covariance, offset
+        exact = gaussian_averages(group, *law, token_noise(problem, 65536, 0), beta, loss)
         h = rng.standard_normal((size, 5, 2)) @ np.linalg.cholesky(covariance).T
         h[:, :n_signal] += shift
         weights = softmax(beta * h[:, :, 0])

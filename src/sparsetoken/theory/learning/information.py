@@ -133,13 +133,8 @@ def _information_of_points(
     kinds: list[SparseTokenProblem], weights: Floats, priors: Floats, n_points: int
 ) -> Callable[[float], Floats]:
     """Return the same from points of the tokens along the signal: those of the Bayes rule."""
-    in_place = any(kind.grouped for kind in kinds)
     n_points = min(n_points, max(256, _MOST_NUMBERS // kinds[0].n_pairs))
-    each = max(n_points // len(kinds), min(n_points, 256))
-    drawn = [
-        [draw_positives(kind, each, batch + i * BATCHES, in_place) for i, kind in enumerate(kinds)]
-        for batch in range(BATCHES)
-    ]
+    drawn = [draw_positives(kinds, n_points, batch) for batch in range(BATCHES)]
     with np.errstate(divide="ignore"):
         odds = np.log(priors) - np.log1p(-priors)
 

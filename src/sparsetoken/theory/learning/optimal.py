@@ -7,8 +7,8 @@ entropy ½(M + log(1 − M)) + ½ Σ α ∫ X dM.
 
 import math
 from collections.abc import Callable, Iterable
-from functools import cached_property
-from typing import Any, ClassVar, overload
+from functools import cached_property, partial
+from typing import overload
 
 import numpy as np
 from scipy.optimize import brentq
@@ -29,14 +29,17 @@ _FEW = 256  # points that tell how a number changes with the overlap
 _RELATIVE = 1e-6  # accuracy of the tabulated information
 
 
-class LearningSolution(Record):
-    """A solution of the equation of optimal learning, and what a learner there achieves.
+class Optimal(Record):
+    """The best that any learner can do: :func:`~sparsetoken.theory.optimal` makes it.
 
-    Every number is an :class:`~sparsetoken.estimate.Estimate`: a float with ``uncertainty``.
+    ``cosine``, ``overlap``, ``test_error``, ``auc`` and ``recall(fpr)`` are those of the
+    Bayes-optimal learner. Every number is an :class:`~sparsetoken.estimate.Estimate`: a float with
+    ``uncertainty``.
     """
 
-    columns: ClassVar[tuple[str, ...]] = (
+    columns = (
         *("alpha", "unlabelled", "cosine", "overlap", "test_error", "uncertainty", "auc"),
+        "hard",
     )
 
     problem: Problem
@@ -49,6 +52,23 @@ class LearningSolution(Record):
     """M: the squared length of the posterior mean of the direction."""
     free_entropy: Estimate
     """Log evidence per dimension and direction; the larger of two solutions is the true one."""
+    _solutions: "tuple[Optimal, ...]" = ()
+    """All solutions of the equation, by their overlap, if this is the best of them."""
+
+    @property
+    def from_nothing(self) -> "Optimal":
+        """What the quick iteration reaches that begins without knowledge."""
+        return self._solutions[0] if self._solutions else self
+
+    @property
+    def informed(self) -> "Optimal":
+        """What it would reach if it began at the truth."""
+        return self._solutions[-1] if self._solutions else self
+
+    @property
+    def hard(self) -> bool:
+        """Whether the samples tell more than the iteration from nothing finds."""
+        return self.overlap != self.from_nothing.overlap
 
     @property
     def cosine(self) -> Estimate:
@@ -77,7 +97,11 @@ class LearningSolution(Record):
         return self._number(lambda rule: rule.recall(fpr))
 
     def __repr__(self) -> str:
-        return f"LearningSolution(cosine={self.cosine:.6g}, test_error={self.test_error:.6g})"
+        extra = f", unlabelled={self.unlabelled:g}" if self.unlabelled else ""
+        return (
+            f"Optimal(cosine={self.cosine:.6g}, test_error={self.test_error:.6g} ± "
+            f"{self.uncertainty:.1g}, alpha={self.alpha:g}{extra}{', hard' if self.hard else ''})"
+        )
 
     @cached_property
     def _rule(self) -> BayesRule:
@@ -95,33 +119,6 @@ class LearningSolution(Record):
         ends = max(self.overlap - bar, 0.0), min(self.overlap + bar, 1.0)
         low, high = (number(self._rule_at(end, _FEW)) for end in ends)  # of the same points
         return Estimate(value, math.hypot(value.uncertainty, 0.5 * abs(high - low)))
-
-
-class Optimal(LearningSolution):
-    """The best that any learner can do: :func:`~sparsetoken.theory.optimal` makes it.
-
-    ``cosine``, ``overlap``, ``test_error``, ``auc`` and ``recall(fpr)`` are those of the
-    Bayes-optimal learner.
-    """
-
-    columns = (*LearningSolution.columns, "hard")
-
-    from_nothing: LearningSolution
-    """What the quick iteration reaches that begins without knowledge."""
-    informed: LearningSolution
-    """What it would reach if it began at the truth."""
-
-    @property
-    def hard(self) -> bool:
-        """Whether the samples tell more than the iteration from nothing finds."""
-        return self.overlap != self.from_nothing.overlap
-
-    def __repr__(self) -> str:
-        extra = f", unlabelled={self.unlabelled:g}" if self.unlabelled else ""
-        return (
-            f"Optimal(cosine={self.cosine:.6g}, test_error={self.test_error:.6g} ± "
-            f"{self.uncertainty:.1g}, alpha={self.alpha:g}{extra}{', hard' if self.hard else ''})"
-        )
 
 
 @overload
@@ -189,8 +186,7 @@ def optimal(
         labelled = check_within("alpha", value, 0.0, _MOST_SAMPLES, math.inf)
         solutions = stable_solutions(problem, labelled, unlabelled, n_points)
         best = max(solutions, key=lambda solution: solution.free_entropy)
-        ends: dict[str, Any] = {"from_nothing": solutions[0], "informed": solutions[-1]}
-        curve.append(Optimal(**vars(best), **ends))
+        curve.append(Optimal(**vars(best) | {"_solutions": solutions}))
     return curve if is_several(alpha) else curve[0]
 
 
@@ -202,7 +198,7 @@ def check_learnable(problem: Problem) -> None:
 
 def stable_solutions(
     problem: Problem, alpha: float, unlabelled: float, n_points: int
-) -> list[LearningSolution]:
+) -> list[Optimal]:
     """Return the stable solutions, from that which iteration from nothing reaches on."""
     information = information_curve(problem, n_points)
     samples = np.array([alpha, unlabelled])
@@ -210,9 +206,8 @@ def stable_solutions(
         overlaps = [float(information(1.0)[np.isinf(samples)].max() > 1e-290)]
     else:
         overlaps = _roots(information, samples)
-    given = problem, alpha, unlabelled, n_points
-    numbers = [[f(information, samples, x) for f in (_with_bar, _free_entropy)] for x in overlaps]
-    return [LearningSolution(*given, *pair) for pair in numbers]
+    bar, entropy = (partial(f, information, samples) for f in (_with_bar, _free_entropy))
+    return [Optimal(problem, alpha, unlabelled, n_points, bar(x), entropy(x)) for x in overlaps]
 
 
 def _roots(information: InformationCurve, samples: Floats) -> list[float]:

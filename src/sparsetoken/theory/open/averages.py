@@ -43,37 +43,37 @@ class Averages(NamedTuple):
         return cls(sums[:2], response, energy, float(sums[8]), float(sums[9]), float(sums[10]))
 
 
-class Projections(NamedTuple):
-    """Gaussian law of a group's h: independent tokens, of one covariance."""
-
-    signal_shift: Floats  # mean of a signal token's h less that of another token, shape (2,)
-    covariance: Floats  # covariance of a token's h, shape (2, 2)
-    offset: float  # bias, plus the mean of h_w over the tokens without signal
-
-
 def signal_tokens(group: Group) -> int:
     """Return how many tokens of the group's samples carry the signal."""
     return group.kind.n_signal if group.positive else 0
 
 
 def gaussian_averages(
-    group: Group, law: Projections, noise: Floats, beta: float, loss: Loss
+    group: Group,
+    shift: Floats,
+    covariance: Floats,
+    offset: float,
+    noise: Floats,
+    beta: float,
+    loss: Loss,
 ) -> Floats:
     """Return the averages of a group whose h is Gaussian, as :meth:`Averages.from_sums` takes them.
 
-    ``noise`` has the standard normals of h_q, one row per point.
+    The tokens are independent, of one ``covariance``; ``shift`` is the mean of a signal token's h
+    less that of another, ``offset`` the bias plus the mean of h_w over the others. ``noise`` has
+    the standard normals of h_q, one row per point.
     """
     n_signal = signal_tokens(group)
-    q_norm = math.sqrt(max(law.covariance[0, 0], 0.0))
+    q_norm = math.sqrt(max(covariance[0, 0], 0.0))
     if q_norm == 0.0:
         noise = np.zeros((1, group.kind.n_tokens))  # all weights are even: one point is exact
-    along = law.covariance[0, 1] / q_norm if q_norm > 0.0 else 0.0
-    sd = math.sqrt(max(law.covariance[1, 1] - along**2, 0.0))
+    along = covariance[0, 1] / q_norm if q_norm > 0.0 else 0.0
+    sd = math.sqrt(max(covariance[1, 1] - along**2, 0.0))
     x = noise * (beta * q_norm)
-    x[:, :n_signal] += beta * law.signal_shift[0]
+    x[:, :n_signal] += beta * shift[0]
     x = Softmax().weights(x)
     u = along * noise  # the mean of δ given h_q
-    u[:, :n_signal] += law.signal_shift[1]
+    u[:, :n_signal] += shift[1]
     mean = np.einsum("nl,nl->n", x, u)
     u -= mean[:, np.newaxis]
     x2, xu = x * x, x * u
@@ -86,7 +86,7 @@ def gaussian_averages(
 
     labels = np.full(c.size, group.label)
     resolution = math.inf if loss.logistic or c.size == 1 else _RESOLUTION
-    m = envelope_moments(loss, labels, mean + law.offset, c, sd, 0.0, resolution=resolution)
+    m = envelope_moments(loss, labels, mean + offset, c, sd, 0.0, resolution=resolution)
     ghh, gghh = 2.0 * sd * c * m.hk, m.hh + 2.0 * sd * c * m.ghk  # Stein's identity
     # δ = (its mean given h_q) + sd·G(s/c − c) + noise orthogonal to s; G is that along s.
     c2 = c**2
@@ -105,7 +105,7 @@ def gaussian_averages(
             m.hh * c2,
             m.h,
             m.envelope,
-            _error(group.label * (mean + law.offset), sd * c),
+            _error(group.label * (mean + offset), sd * c),
         ]
     )
     each[:2] *= group.kind.signal

@@ -1,7 +1,7 @@
 """Training on new samples at every step, and on one sample at a time (docs/theory, section 13)."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
 from sparsetoken.problem import Problem
 from sparsetoken.theory.features import token_noise
-from sparsetoken.theory.open.averages import Averages, Projections, gaussian_averages
+from sparsetoken.theory.open.averages import Averages, gaussian_averages
 
 _LARGEST = 1e4  # norms beyond it are a divergence: nothing is learned there
 _MOST_STEPS = 200  # of the integrator between two rows; rates that need more are too large
@@ -31,10 +31,6 @@ class Schedule:
     def steps(self) -> int:
         """Number of steps."""
         return len(self.lr_bias)
-
-    def first(self, steps: int) -> "Schedule":
-        """Return the same for the first steps only."""
-        return replace(self, rates=self.rates[:steps], lr_bias=self.lr_bias[:steps])
 
 
 class Parameters(NamedTuple):
@@ -67,8 +63,8 @@ class NewSamples:
         """Average over new samples."""
         total = np.zeros(11)
         for group, noise in zip(self.groups, self.noise, strict=True):
-            law = Projections(group.kind.signal * at.overlap, at.gram, at.bias)
-            averages = gaussian_averages(group, law, noise, self.beta, self.loss)
+            law = group.kind.signal * at.overlap, at.gram, at.bias
+            averages = gaussian_averages(group, *law, noise, self.beta, self.loss)
             total += group.probability * averages
         return Averages.from_sums(total)
 

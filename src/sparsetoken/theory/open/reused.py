@@ -26,7 +26,6 @@ from sparsetoken.problem import Group, SparseTokenProblem
 from sparsetoken.theory.features import sobol_normals
 from sparsetoken.theory.open.averages import (
     Averages,
-    Projections,
     gaussian_averages,
     influence_sums,
     signal_tokens,
@@ -204,8 +203,8 @@ class _Particles:
         shift = strength * at.overlap + means[0] - means[1] if n_signal else np.zeros(2)
         close[:, :, :n_signal] += shift[:, np.newaxis, np.newaxis]
         offset = at.bias + float(means[1, 1])
-        law = Projections(shift, mixing.T @ at.gram @ mixing, offset)
-        exact = gaussian_averages(self.group, law, self.noise, self.beta, self.loss)
+        law = shift, mixing.T @ at.gram @ mixing, offset
+        exact = gaussian_averages(self.group, *law, self.noise, self.beta, self.loss)
         return self._sums(close, offset)[0], exact[:_SUMS]
 
 

@@ -34,7 +34,6 @@ class Training(Record):
     )
 
     batches: str
-    beta: float
     cosine: Floats
     """Cosine between query and signal; 0 while there is no query."""
     query_norm: Floats
@@ -54,11 +53,6 @@ class Training(Record):
     def step(self) -> Indices:
         """The numbers of the steps, from 1 on."""
         return np.arange(1, len(self.cosine) + 1)
-
-    @property
-    def sharpness(self) -> Floats:
-        """Sharpness β‖q‖ of the attention."""
-        return self.beta * self.query_norm
 
     @property
     def converged(self) -> bool:
@@ -191,19 +185,17 @@ def _follow(
     def points(batch: int, divisor: int = 1) -> NewSamples:
         return NewSamples(problem, schedule.beta, loss, n_points // divisor, batch)
 
-    runs: list[list[Floats]] = []
-    shared = schedule
-    for batch in range(BATCHES):
-        if batches == "fresh":
-            run = run_fresh(points(batch), shared)
-        elif batches == "online":
+    def run(batch: int) -> list[Floats]:
+        if batches == "online":
             turns = [points(batch + BATCHES * turn, 4) for turn in range(_TURNS)]
-            run = run_online(turns, shared)
-        else:
-            run = run_reused(points(batch), shared, batch)
-        runs.append(run)
-        shared = shared.first(len(run))  # the others need not go further
-    rows = np.array([run[: shared.steps] for run in runs]).reshape(BATCHES, shared.steps, 8)
+            return run_online(turns, schedule)
+        if batches == "reused":
+            return run_reused(points(batch), schedule, batch)
+        return run_fresh(points(batch), schedule)
+
+    runs = [run(batch) for batch in range(BATCHES)]
+    steps = min(map(len, runs))
+    rows = np.array([rows[:steps] for rows in runs]).reshape(BATCHES, steps, 8)
     mq, mw, qq, _, ww, bias, train_loss, test_error = np.moveaxis(rows, 2, 0)
     norms = np.sqrt(np.maximum(np.stack([qq, ww]), 0.0))
     cosines = np.clip(np.stack([mq, mw]) / np.where(norms > 0.0, norms, 1.0), -1.0, 1.0)
@@ -217,10 +209,9 @@ def _follow(
         "test_error": test_error,
     }
     return Training(
-        beta=schedule.beta,
         batches=batches,
         **{name: values.mean(axis=0) for name, values in each.items()},
-        diverged_at=shared.steps + 1 if shared.steps < schedule.steps else None,
+        diverged_at=steps + 1 if steps < schedule.steps else None,
         errors={name: standard_error(values) for name, values in each.items()},
     )
 

@@ -260,31 +260,17 @@ def eliminate(done: Derivatives, bound: float) -> _Reduced:
 
 def _default_start(objective: ReadoutObjective) -> Readout:
     """Scores of moderate size, or what a strong ridge leaves of them: τ = |ℓ′|c/(√α·λ)."""
-    scale = objective.points.average(objective.points.scale)
-    bias, slope = _constant(objective)
+    points = objective.points
+    scale, slopes = points.average(points.scale), objective.loss.derivative(0.0, points.label)
+    slope = max(math.sqrt(points.average(slopes**2)), 1e-3)
     most = slope * scale / max(objective.reg, 1e-300)
     along = min(0.1, most)
     if not math.isfinite(objective.alpha):
-        return Readout(along, along, bias, 0.0, 0.0)
+        return Readout(along, along, 0.0, 0.0, 0.0)
     root = math.sqrt(objective.alpha)
     spread = min(0.3 / scale, most / root)
     log_chi = math.log(spread / (slope * root * scale))
-    return Readout(along, along, bias, spread, log_chi)
-
-
-def _constant(objective: ReadoutObjective) -> tuple[float, float]:
-    """Return the best constant score, where the classes are unequal, and the slopes' size there."""
-    loss, rate = objective.loss, float(objective.points.weight[objective.points.label > 0].sum())
-    low, high = -20.0, 20.0
-    bias = 0.0
-    while high - low > 0.1 and not 0.2 < rate < 0.8:
-        tilt = rate * loss.derivative(bias, 1.0) + (1.0 - rate) * loss.derivative(bias, -1.0)
-        low, high = (bias, high) if tilt < 0.0 else (low, bias)
-        bias = 0.5 * (low + high)
-    squares = [
-        weight * loss.derivative(bias, y) ** 2 for y, weight in ((1.0, rate), (-1.0, 1 - rate))
-    ]
-    return bias, max(math.sqrt(sum(squares)), 1e-3)
+    return Readout(along, along, 0.0, spread, log_chi)
 
 
 def _fit_chi(objective: ReadoutObjective, readout: Readout) -> tuple[Derivatives, int]:

@@ -31,7 +31,6 @@ from sparsetoken.theory.separation import law_capacity
 
 RESOLUTION = 3.0  # of the averages over G, see envelope_averages.py
 _RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
-_FAR = 10.0  # error bars between the first batch's solution and that of all points
 
 
 class Risk(Performance, kw_only=True):
@@ -164,13 +163,14 @@ class Risk(Performance, kw_only=True):
         >>> r.on(st.SparseTokenProblem(n_tokens=20, signal=5.0))
         Performance(test_error=0.360508 ± 1e-08)
         """
+        law = partial(self.model.law, check_problem(problem), self.problem)
         return Performance(
-            self.model.law(check_problem(problem), self.problem),
+            law(),
             self.readout,
             self.loss,
             self.moves,
             self.converged,
-            window_law=partial(self.model.window_law, problem, self.problem),
+            window_law=law,
         )
 
     def __repr__(self) -> str:
@@ -201,14 +201,13 @@ def solve_point(
         coarse, saddle = _solve_law(law, objective._replace(resolution=math.inf), None)
     moves = _batch_moves(law, saddle)
     converged = saddle.converged and not any_bias(saddle) and not _held_by_few(law, saddle)
-    converged = converged and _agrees(Performance(law, saddle.readout, loss, moves), coarse)
     return Risk(
         law,
         saddle.readout,
         loss,
         moves,
         converged,
-        window_law=partial(model.window_law, problem, problem),
+        window_law=partial(model.law, problem, problem),
         problem=problem,
         model=model,
         alpha=alpha,
@@ -217,16 +216,6 @@ def solve_point(
         _path=(coarse, saddle.readout),
         _smoothing=saddle.done.objective.smoothing,
     )
-
-
-def _agrees(tested: Performance, coarse: Readout) -> bool:
-    """Whether the first batch's solution agrees with the full one within its error bars."""
-    batches, first = tested.law.batches, tested.law.batch(0)
-    if batches == 1:
-        return True
-    fine, other = (tested._error(first, x) for x in (tested.readout, coarse))
-    gap = abs(fine - other) - _FAR * 1e-4 * tested.test_error
-    return gap <= 0.0 or gap <= _FAR * math.sqrt(batches) * tested.uncertainty
 
 
 @np.errstate(over="ignore")  # where nothing has converged, moves are not bounded
