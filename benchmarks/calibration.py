@@ -10,12 +10,10 @@ With ``--data FOLDER`` also the held-out bags of the sets of ``benchmarks.bags``
 it shares. There the best threshold is that of the very bags it is judged on. ``by chance`` is what
 that alone is worth: the gap for labels drawn with the predicted probabilities, when zero is best.
 With ``--repeats 0`` only these sets.
-
-Below is a table of predicted and observed frequencies in bins of the probability.
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +22,7 @@ from scipy.special import expit
 from benchmarks.bags import FOLDS, fit_all, folds_of
 from benchmarks.families import SIMULATED, STORED, Labels, Simulated, bag_sets, generator
 from benchmarks.peers import MODELS
-from benchmarks.report import Kept, Table, mean_and_error, plus_minus, run
+from benchmarks.report import Kept, Table, plus_minus, run
 
 Floats = NDArray[np.float64]
 SETTINGS = {
@@ -34,7 +32,6 @@ SETTINGS = {
 RATES = (0.1, 0.2, 0.3, 0.5, 0.1, 0.2, 0.3, 0.5, 0.1, 0.2, 0.3, 0.5)
 SIZES = (40, 80, 150, 300, 80, 150, 300, 150, 300, 40, 40, 80)
 TESTED = 8000
-EDGES = np.linspace(0.0, 1.0, 11)
 
 
 def draw(family: Simulated, n: int, rate: float, rng: np.random.Generator) -> tuple[Any, Labels]:
@@ -80,25 +77,16 @@ def gap_by_chance(scores: Floats) -> float:
     return float(np.mean(gaps))
 
 
-class Judged(NamedTuple):
-    """What one fit did on new sequences."""
-
-    accuracy: float
-    best: float
-    off: float
-    """Expected calibration error, in bins of equal size."""
-    by_chance: float
-    """What of the gap is due to a best threshold found on the same samples."""
-    counts: Floats
-    """For bins of the probability: sequences, their summed probability, and positives, (3, 10)."""
+Judged = list[float]
+"""Of one fit: accuracy, that at the best threshold, calibration error, gap by chance."""
 
 
 def judge(scores: Floats, y: Labels, best: float, by_chance: float = 0.0) -> Judged:
+    """Return what one fit did on new sequences; calibration is judged in bins of equal size."""
     chance = expit(scores)
-    counts = [np.histogram(chance, EDGES, weights=w)[0] for w in (None, chance, y.astype(float))]
     bins = np.array_split(np.argsort(chance, kind="stable"), 10)
     off = sum(len(rows) * abs(chance[rows].mean() - y[rows].mean()) for rows in bins) / len(y)
-    return Judged(accuracy(scores, y), best, off, by_chance, np.array(counts, dtype=float))
+    return [accuracy(scores, y), best, float(off), by_chance]
 
 
 def judge_simulated(name: str, rate: float, size: int, model: str, repeats: int) -> list[Judged]:
@@ -125,22 +113,18 @@ def judge_bags(name: str, X: Any, y: Labels, model: str, seeds: int, store: Kept
 
 
 def row(judged: list[Judged]) -> list[Any]:
-    right, best, off, by_chance = np.array([one[:4] for one in judged]).T
+    right, best, off, by_chance = np.array(judged).T
     return [right.mean(), best.mean(), plus_minus(best - right), by_chance.mean(), off.mean()]
 
 
 def summary(name: str, settings: list[list[Judged]]) -> str:
-    """Return gap and calibration error, averaged over settings, and reliability in bins."""
-    means = np.array([np.mean([one[:4] for one in judged], axis=0) for judged in settings])
-    gaps = means[:, 1] - means[:, 0]
-    n, predicted, positives = np.sum([one.counts for each in settings for one in each], axis=0)
-    lines = {"predicted": predicted / n, "observed": positives / n, "fraction": n / n.sum()}
-    return "\n".join([
-        "\n{}: gap {:.4f} ± {:.4f}, ".format(name, *mean_and_error(gaps))
-        + f"by chance {means[:, 3].mean():.4f}, largest {gaps.max():.3f}; "
-        f"off {means[:, 2].mean():.3f}",
-        *(f"{title:<10}" + " ".join(f"{v:.3f}" for v in line) for title, line in lines.items()),
-    ])  # fmt: skip
+    """Return gap and calibration error, averaged over settings."""
+    right, best, off, by_chance = np.array([np.mean(judged, axis=0) for judged in settings]).T
+    gaps = best - right
+    return (
+        f"{name}: gap {plus_minus(gaps, form='.4f')}, by chance {by_chance.mean():.4f}, "
+        f"largest {gaps.max():.3f}; off {off.mean():.3f}"
+    )
 
 
 def main(

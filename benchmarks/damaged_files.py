@@ -1,6 +1,6 @@
 """Mutated files of every format: a sentence that names the file, or the same data.
 
-``python -m benchmarks.robustness files [FILES] [SEED]``: so many of each format, with bytes flipped
+``python -m benchmarks.damaged_files [FILES] [SEED]``: so many of each format, with bytes flipped
 or the end cut off. A format with checksums must never give other data; of one without we say how
 often it does, as no reader can know. A child process reads, as a library may crash. Formats whose
 library is not installed are left out: ``.pt`` needs torch, ``.h5ad`` anndata.
@@ -19,7 +19,7 @@ import numpy as np
 from tests import every_format
 from tests.every_format import X, Y
 
-from benchmarks.report import Table
+from benchmarks.report import Table, run
 from sparsetoken import AttentionClassifier, load, read_dataset, save
 
 CHUNK, SECONDS = 25, 300.0  # files that one task reads, and its time
@@ -122,3 +122,7 @@ def main(files: int = 300, seed: int = 0) -> None:
             if verdict in ("no name", "bare error", "crash, hang"):
                 print(f"    {verdict}: {words}", flush=True)
     print(f"{wrong} files gave another error, a crash, no end, or other data in spite of checksums")
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,15 +1,14 @@
-"""The public sets that tables use: ``python -m benchmarks.data FOLDER [--copies OTHER]``.
+"""The public sets that tables use: ``python -m benchmarks.data FOLDER``.
 
 Fetches each from its source at a fixed commit, converts it, and compares the result with a
-checksum. Without a network it says what to fetch elsewhere; put these files (or finished sets) in
-any folder and name it by ``--copies``. Reading ``.jld`` needs h5py (``pip install '.[data]'``).
+checksum. Without a network it says what to fetch elsewhere and put into the folder. Reading
+``.jld`` needs h5py (``pip install '.[data]'``).
 
 A set is ``NAME.npz`` with ``X`` (all instances stacked), ``bag`` (bag of each, sorted) and ``y``
 (0/1 per bag), or a table. The sets stay with their owners: nothing of them is in this package.
 """
 
 import hashlib
-import shutil
 import sys
 import urllib.error
 import urllib.request
@@ -115,29 +114,26 @@ def checksum(path: Path) -> str:
     return value.hexdigest()[:16]
 
 
-def fetch(name: str, address: str, copies: Path) -> Path:
-    """Return the file from the folder of copies, or fetch it into that folder."""
-    path = copies / name
+def fetch(path: Path, address: str) -> Path:
+    """Return the file, fetched if it is not there."""
     if not path.exists():
         with urllib.request.urlopen(address, timeout=20) as answer:
             path.write_bytes(answer.read())
     return path
 
 
-def make(name: str, folder: Path, copies: Path) -> str:
+def make(name: str, folder: Path) -> str:
     """Bring one set into the folder; return what happened in words."""
     source, target = SOURCES[name], folder / name
-    if not target.exists() and (copies / name).exists():
-        shutil.copyfile(copies / name, target)
     if not target.exists():
         if source.convert is None:
             return f"by hand: {source.words}"
         try:
-            paths = [fetch(*one, copies) for one in source.files.items()]
+            paths = [fetch(folder / file, address) for file, address in source.files.items()]
         except (urllib.error.URLError, TimeoutError) as error:
             files = "\n".join(f"    {url}\n      as {file}" for file, url in source.files.items())
             reason = getattr(error, "reason", error)
-            return f"not reached ({reason}). Fetch elsewhere and put into {copies}:\n{files}"
+            return f"not reached ({reason}). Fetch elsewhere and put into {folder}:\n{files}"
         source.convert(paths, target)
     if checksum(target) != source.checksum:
         return f"DIFFERS from the set of the tables: {checksum(target)}, not {source.checksum}"
@@ -192,11 +188,11 @@ SOURCES = {
 }
 
 
-def main(folder: Path, *, copies: Path | None = None) -> None:
+def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     answers = []
     for name in SOURCES:
-        answers.append(make(name, folder, copies or folder))
+        answers.append(make(name, folder))
         print(f"{name}: {answers[-1]}", flush=True)
     sys.exit(any(not answer.startswith("as in the tables") for answer in answers))
 

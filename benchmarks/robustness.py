@@ -8,16 +8,9 @@ alone, by another quadrature than the solver's. It must also agree with half the
 
 ``--out rows.csv`` keeps all numbers; ``--compare rows.csv others.csv`` prints those that differ by
 more than their error bars. Two processors, or two versions, must agree.
-
-``models [MODELS] [SEED]`` loads altered model files, in a process of its own. Also with a number
-and a seed, and each in a module of its own: ``stack`` tries easy problems, ``streams`` harmless
-streams, ``files`` damaged files, ``labels`` tables of labels with odd columns, ``unlabelled`` the
-worth of unlabelled sequences, and ``families`` bags unlike our model.
 """
 
-import importlib
 import math
-import subprocess
 import sys
 import time
 import traceback
@@ -43,14 +36,6 @@ POINTS = 16384
 SECONDS = 10.0
 RIDGELESS = 1e-10  # what stands for the limit of no ridge
 NUMBERS = ("test_error", "train_loss", "auc", "train_error", "test_loss")
-TRIALS = {
-    "stack": "stack",
-    "streams": "streams",
-    "files": "damaged_files",
-    "labels": "labels",
-    "unlabelled": "unlabelled",
-    "families": "foreign_families",
-}
 _DRAWN = 4000  # points of the second check, per class
 
 
@@ -285,40 +270,21 @@ def main(
 def differences(first: Path, second: Path) -> int:
     """Print the numbers of two tables that differ by more than their bars; return how many."""
     one, other = pd.read_csv(first), pd.read_csv(second)
-    verdicts = one["verdict"] != other["verdict"]
-    off, compared, largest = int(verdicts.sum()), 0, 0.0
-    for setting in verdicts.index[verdicts]:
-        print(f"#{setting}: {one['verdict'][setting]}, and {other['verdict'][setting]}")
     solved = one["verdict"].isin(["converged", "slow"]) & one["test_error"].notna()
-    for name in NUMBERS:
-        bar = np.maximum(one[f"{name}_uncertainty"], other[f"{name}_uncertainty"])
-        bars = ((one[name] - other[name]).abs() / bar)[solved]
-        off, compared = off + int((bars > 1.0).sum()), compared + len(bars)
-        largest = max(largest, bars.max())
-        for setting in bars.index[bars > 1.0]:
-            both = f"{one[name][setting]}, and {other[name][setting]}"
-            print(f"#{setting}: {name} {both}: {bars[setting]:.3g} bars")
-    print(f"{off} of {compared} numbers and {len(one)} verdicts differ; "
-          f"the largest difference is {largest:.2g} bars")  # fmt: skip
-    return off
-
-
-def altered_models(models: int = 2000, seed: int = 0) -> None:
-    """Print how many altered models ended how, and each that ended badly."""
-    script = Path(__file__).parents[1] / "tests" / "altered_models.py"
-    command = [sys.executable, str(script), str(models), str(seed)]
-    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    lines = ended.stdout.splitlines()
-    print(*(line for line in lines if "WRONG" in line), sep="\n")
-    if ended.returncode:
-        print(f"CRASH (exit code {ended.returncode}) at {lines[-1]}")
-    verdicts = Counter(line.partition(": ")[2].partition(":")[0] for line in lines)
-    for name, number in verdicts.most_common():
-        print(f"{number:>6} {name}")
+    bars = {
+        name: (one[name] - other[name]).abs()
+        / np.maximum(one[f"{name}_uncertainty"], other[f"{name}_uncertainty"])
+        for name in NUMBERS
+    }
+    each = pd.DataFrame(bars)[solved].stack()
+    verdicts, off = one["verdict"].compare(other["verdict"]), each[each > 1.0]
+    for differing in (verdicts, off):
+        if len(differing):
+            print(differing.to_string())
+    print(f"{len(off)} of {len(each)} numbers and {len(verdicts)} of {len(one)} verdicts differ; "
+          f"the largest difference is {each.max():.2g} bars")  # fmt: skip
+    return len(verdicts) + len(off)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] and sys.argv[1] in TRIALS:
-        run(importlib.import_module(f"benchmarks.{TRIALS[sys.argv.pop(1)]}").main)
-    else:
-        run(main, models=altered_models)
+    run(main)

@@ -1,6 +1,6 @@
 """Random easy problems: a stack must be as good as the best of its members.
 
-``python -m benchmarks.robustness stack [PROBLEMS] [SEED]``. The data are those of our own model, in
+``python -m benchmarks.stack [PROBLEMS] [SEED]``. The data are those of our own model, in
 2 to 64 dimensions, with 60 to 400 samples and signals of 3 to 12. Accuracy on 2000 new samples is
 compared with that of every single head and member at the threshold that is best for these samples.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.calibration import accuracy, best_accuracy
 from benchmarks.families import train_and_test
 from benchmarks.peers import OURS
-from benchmarks.report import Table
+from benchmarks.report import Table, run
 from sparsetoken import SparseTokenClassifier, SparseTokenProblem
 from sparsetoken.sequences.data import MemoryData
 from sparsetoken.sequences.sequences import as_sequences
@@ -46,3 +46,7 @@ def main(problems: int = 100, seed: int = 0) -> None:
     for name, each in rows.items():
         reached, short = np.array(each).T
         table.add(name, np.mean(short <= BOUND), short.mean(), short.max(), reached.mean())
+
+
+if __name__ == "__main__":
+    run(main)

@@ -162,12 +162,10 @@ class TorchProbe:
     def decision_function(self, X: list[Any]) -> Any:
         return self._apply(self._scaled(X))[0]
 
-    def strongest(self, X: list[Any]) -> list[int]:
-        """Return the number of the token with most weight, for each text."""
-        return [
-            int(np.argmax(weights[: len(x)]))
-            for weights, x in zip(self._apply(self._scaled(X))[1], X, strict=True)
-        ]
+    def attention(self, X: list[Any]) -> list[Any]:
+        """Return what says how much each token mattered, for each text."""
+        weights = self._apply(self._scaled(X))[1]
+        return [its_weights[: len(x)] for its_weights, x in zip(weights, X, strict=True)]
 
     def _train(
         self, X: list[Any], y: Any, rows: Any, held_out: Any, steps: int, settings: dict[str, float]
