@@ -1,6 +1,10 @@
-"""The estimators against the size of their data, and against scikit-learn."""
+"""The estimators: how soon they start, what large data cost, and against scikit-learn."""
 
 import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -10,15 +14,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
-import sparsetoken as st
 from benchmarks.families import needle_digits
 from benchmarks.peers import OURS, torch_peer
-from benchmarks.report import Row, at_least, at_most, cpu_seconds, peak_bytes, ratio
+from benchmarks.report import Row, at_least, at_most, cpu_seconds, peak_bytes, ratio, seconds
 from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.losses import Hinge, Logistic
 
+FIT = """
+import sparsetoken as st
+X, y = st.SparseTokenProblem(10, signal=6.0).sample(100, 10, random_state=0)
+st.SparseTokenClassifier(random_state=0).fit(X, y)
+"""
+
 
 def rows() -> Iterator[Row]:
+    yield from _starting()
     X, y = needle_digits()
     few, labels = X[np.arange(300) % 10 > 0], y[np.arange(300) % 10 > 0]
     for name, bound in (("attention", 0.4), ("sparsetoken", 1.5)):
@@ -29,11 +39,9 @@ def rows() -> Iterator[Row]:
         if name == "attention" and importlib.util.find_spec("torchmil"):
             peer = cpu_seconds(partial(torch_peer("EmbeddedABMIL").fit, few, labels), 1)
             yield at_least("torchmil's ABMIL, 50 epochs: time / attention's", peer / took, 12.0)
-    yield _stream(few, labels)
     yield from _large(100_000, 20, 32, 30.0, 0.3)
     yield from _large(500, 50, 2048, 12.0, 1.0)
     yield from _large(2000, 100, 4096, 600.0, 0.5)
-    yield from _scaling(X, y)
     for n, p in ((2000, 200), (200, 5000)):
         solver = "newton-cholesky" if n > p else "lbfgs"  # the faster of the two
         for reg in (1e-2, 1e-6):
@@ -42,21 +50,25 @@ def rows() -> Iterator[Row]:
         yield _readout(n, p, 1e-2, Hinge(), SVC(kernel="linear", C=1 / (n * 1e-2), tol=1e-6))
 
 
-def _stream(X: st.Sequences, y: Any) -> Row:
-    """Compare a token after thousands of others with the first ones of a sequence."""
-    clf = OURS["sparsetoken"]().fit(X, y)
-    old, tokens = clf.stream(), X.tokens[:200]
+def _starting() -> Iterator[Row]:
+    """Measure what a user waits for before the first line of work."""
 
-    def feed(stream: Any, tokens: Any = tokens) -> None:
-        for token in tokens:
-            stream.update(token)
+    def start(code: str, **environment: str) -> None:
+        env = os.environ | environment
+        subprocess.run([sys.executable, "-c", code], env=env, check=True)
 
-    feed(old, X.tokens)
-    cost = ratio(lambda: feed(old), lambda: feed(clf.stream()))
-    return at_most(f"stream, a token after {len(X.tokens)} / the first ones", cost, 1.2)
+    bare = seconds(partial(start, "pass"), repeats=5)
+    for what, code, bound in (
+        ("import sparsetoken", "import sparsetoken", 1.0),
+        ("import and a first fit, kernels cached", FIT, 10.0),
+    ):
+        yield at_most(what, seconds(partial(start, code), repeats=5) - bare, bound, "s")
+    with tempfile.TemporaryDirectory() as empty:
+        compiling = seconds(partial(start, FIT, NUMBA_CACHE_DIR=empty), repeats=1, warm=False)
+    yield at_most("the same, kernels to be compiled", compiling - bare, 40.0, "s")
 
 
-def _large(n: int, length: int, dim: int, seconds: float, memory: float) -> Iterator[Row]:
+def _large(n: int, length: int, dim: int, time: float, memory: float) -> Iterator[Row]:
     """Many tokens, or tokens as wide as those of language models; one of each positive shifted."""
     rng = np.random.default_rng(0)
     y = np.arange(n + 400) % 2
@@ -67,27 +79,10 @@ def _large(n: int, length: int, dim: int, seconds: float, memory: float) -> Iter
     for name in ("attention", "sparsetoken"):
         clf = OURS[name]()
         fit, what = partial(clf.fit, X, y[:n]), f"{name}, {n} × {length} × {dim} in float32"
-        yield at_most(what, cpu_seconds(fit, 1, False), seconds, "s")
+        yield at_most(what, cpu_seconds(fit, 1, False), time, "s")
         yield at_most(f"{what}: memory beyond the data / data", peak_bytes(fit) / X.nbytes, memory)
         auc = float(roc_auc_score(y[n:], clf.decision_function(unseen)))
         yield at_least(f"{what}: AUC of new sequences", auc, 0.998, "")
-
-
-def _scaling(X: st.Sequences, y: Any) -> Iterator[Row]:
-    more = X[np.tile(np.arange(len(X)), 4)]
-
-    def fit(data: st.Sequences, labels: Any) -> Any:
-        return st.AttentionClassifier(random_state=0, cv=2, refine_steps=20).fit(data, labels)
-
-    growth = ratio(lambda: fit(more, np.tile(y, 4)), lambda: fit(X, y), repeats=3)
-    yield at_most("attention, 4 × the tokens: time / time", growth, 5.0)
-    offsets = np.append(0, np.cumsum(np.random.default_rng(0).geometric(0.02, 400)))
-    tokens = np.random.default_rng(1).standard_normal((offsets[-1], 32))
-    ragged = st.Sequences(tokens, offsets)
-    even = st.Sequences(tokens, np.linspace(0, offsets[-1], 401).astype(int))
-    two_step, labels = st.TwoStepAttentionClassifier(random_state=0), np.arange(400) % 2
-    cost = ratio(lambda: two_step.fit(ragged, labels), lambda: two_step.fit(even, labels))
-    yield at_most("two-step, ragged lengths / even lengths, same number of tokens", cost, 1.3)
 
 
 def _readout(n: int, p: int, reg: float, loss: Any, other: Any) -> Row:

@@ -92,25 +92,22 @@ def _pass_by_hand(folder: Path) -> Any:
     labels = np.asarray(Sequences.open(folder).labels)
     directions = np.random.default_rng(0).standard_normal((DIM, HEADS))
     mean, scale = np.zeros(DIM, np.float32), np.ones(DIM, np.float32)
-    gradients = np.zeros((DIM, HEADS))
-    signs, done, each = 2.0 * labels - 1.0, 0, _CHUNK // LENGTH
+    gradients, each = np.zeros((DIM, HEADS)), _CHUNK // LENGTH
     with Path(folder, "tokens.npy").open("rb") as file:
         np.lib.format.read_magic(file)
         np.lib.format.read_array_header_1_0(file)
-        while done < len(labels):
-            count = min(each, len(labels) - done)
-            tokens = np.fromfile(file, np.float32, count * LENGTH * DIM).reshape(-1, DIM)
+        for low in range(0, len(labels), each):
+            sign = 2.0 * labels[low : low + each, None] - 1.0
+            tokens = np.fromfile(file, np.float32, len(sign) * LENGTH * DIM).reshape(-1, DIM)
             tokens = (tokens - mean) * scale
-            scores = (tokens @ directions).reshape(count, LENGTH, HEADS)
+            scores = (tokens @ directions).reshape(-1, LENGTH, HEADS)
             largest = scores.max(axis=1, keepdims=True)
             attention = np.exp(scores - largest)
             total = attention.sum(axis=1, keepdims=True)
-            sign = signs[done : done + count, None]
             output = (largest + np.log(total / LENGTH))[:, 0]
             slope = -sign / (1.0 + np.exp(sign * output)) / len(labels)
             weight = attention / total * slope[:, None]
             gradients += tokens.T @ weight.reshape(-1, HEADS)
-            done += count
     return gradients
 
 

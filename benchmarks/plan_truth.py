@@ -25,7 +25,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -105,17 +105,12 @@ def simulate(planned: Plan, trials: int) -> list[float]:
 # The default classifier
 
 
-class Study(NamedTuple):
-    """A problem and a size, and the optimum there."""
-
-    problem: SparseTokenProblem
-    dim: int
-    n_samples: int
-    reached: float
+Study = tuple[SparseTokenProblem, int, int]
+"""A problem, a dimension and a number of samples."""
 
 
-def drawn_studies(seed: int, most: float) -> Iterator[Study]:
-    """Draw problems of all kinds and sizes, in which something but not everything is learned.
+def drawn_studies(seed: int, most: float) -> Iterator[tuple[Study, float]]:
+    """Draw studies in which something but not everything is learned; yield the optimum too.
 
     ``most`` is the largest number of numbers in a training set, which the time grows with.
     """
@@ -128,15 +123,15 @@ def drawn_studies(seed: int, most: float) -> Iterator[Study]:
             continue
         reached = float(optimal(problem, n_samples / dim).from_nothing.test_error)
         if 0.003 < reached < 0.85 * min(rate, 1.0 - rate):
-            yield Study(problem, dim, n_samples, reached)
+            yield (problem, dim, n_samples), reached
 
 
 def default_plans(seed: int, most: float) -> Iterator[Plan]:
     """Plan for the error that is expected of about as many samples as were drawn."""
-    for study in drawn_studies(seed, most):
-        expected = plan(problem=study.problem, dim=study.dim, n_samples=study.n_samples).error
+    for (problem, dim, n_samples), _ in drawn_studies(seed, most):
+        expected = plan(problem=problem, dim=dim, n_samples=n_samples).error
         try:
-            yield plan(problem=study.problem, dim=study.dim, error=float(f"{expected:.2g}"))
+            yield plan(problem=problem, dim=dim, error=float(f"{expected:.2g}"))
         except ValueError:  # the error of chance, or rounded beyond the floor
             continue
 
@@ -158,17 +153,17 @@ def fit_law(*, problems: int = 80, trials: int = 4, seed: int = 1, most: float =
     model = models.get(models.DEFAULT)
     table = Table("optimum:8.4f", "1/n:8.4f", "d/(nL):8.4f", "error:8.4f", "s.e.:8.4f", "dim:4d",
                   "problem:60")  # fmt: skip
-    for study in islice(drawn_studies(seed, most), problems):
-        alpha, errors = study.n_samples / study.dim, []
+    for (problem, dim, n_samples), reached in islice(drawn_studies(seed, most), problems):
+        alpha, errors = n_samples / dim, []
         for one in np.random.SeedSequence(seed + len(rows)).spawn(trials):
-            trained = model.trial(study.problem, alpha, study.dim, {}, np.random.default_rng(one))
+            trained = model.trial(problem, alpha, dim, {}, np.random.default_rng(one))
             errors.append(float(trained.test_error))
-        cost = 1.0 / study.n_samples, 1.0 / (alpha * study.problem.n_tokens)
-        rows.append((study.reached, *cost, *mean_and_error(errors)))
-        table.add(*rows[-1], study.dim, study.problem)
-    reached, by_sample, by_token, error, spread = np.array(rows).T
-    columns = -np.log(reached)[:, None] * np.stack([by_sample, by_token], axis=1)
-    excess, weight = np.log(error / reached), 1.0 / np.hypot(0.1, spread / error)
+        cost = 1.0 / n_samples, 1.0 / (alpha * problem.n_tokens)
+        rows.append((reached, *cost, *mean_and_error(errors)))
+        table.add(*rows[-1], dim, problem)
+    best, by_sample, by_token, error, spread = np.array(rows).T
+    columns = -np.log(best)[:, None] * np.stack([by_sample, by_token], axis=1)
+    excess, weight = np.log(error / best), 1.0 / np.hypot(0.1, spread / error)
     law, *_ = np.linalg.lstsq(columns * weight[:, None], excess * weight, rcond=None)
     scatter, noise = np.std(excess - columns @ law), math.sqrt(np.mean((spread / error) ** 2))
     print(f"k = {law[0]:.2f}, c = {law[1]:.3f}, scatter {scatter:.3f}, by the trials {noise:.3f}")

@@ -69,11 +69,6 @@ def alarms(model: Any, kind: str, n_streams: int, rng: Rng) -> int:
     whole = [STREAMS[kind](rng, LONG) for _ in range(n_streams)]
     beginnings = [tokens[:end] for tokens in whole for end in stream.checks]
     scores = model.decision_function(beginnings).reshape(n_streams, -1)
-    for tokens, score in zip(whole[:2], scores, strict=False):
-        stream.reset()
-        for token in tokens:
-            stream.update(token)
-        assert stream.alarm == (score.max() > stream.threshold)
     return int((scores.max(axis=1) > stream.threshold).sum())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.report import Row, at_most, cpu_seconds, peak_bytes, ratio, seconds
 from sparsetoken import Population, SparseTokenProblem, plan
-from sparsetoken.theory import capacity, optimal, risk
+from sparsetoken.theory import capacity, joint_risk, optimal, risk, training
 from sparsetoken.theory.features import attention_law
 
 PROBLEM = SparseTokenProblem(10, 1, 5.0)
@@ -71,7 +71,18 @@ def rows() -> Iterator[Row]:
         alphas = iter(np.geomspace(0.3, 30.0, 10))  # none twice
         used = 1e3 * cpu_seconds(lambda: optimal(problem, next(alphas)).test_error)  # noqa: B023
         yield at_most(f"best possible error, L={n_tokens}, after the first call", used, 20.0, "ms")
+    yield from training_and_joint()
     yield from plans()
+
+
+def training_and_joint() -> Iterator[Row]:
+    for batches, bound in (("fresh", 5.0), ("online", 5.0), ("reused", 30.0)):
+        how: dict[str, Any] = {"batches": batches, "lr_query": 8.0, "lr_readout": 2.0}
+        used = cpu_seconds(partial(training, PROBLEM, steps=10, alpha=2.0, **how), 1)
+        yield at_most(f"training, {batches} samples, 10 steps", used, bound, "s")
+    problem = SparseTokenProblem(3, 1, 3.0)
+    used = cpu_seconds(partial(joint_risk, problem, alpha=4.0, reg_query=0.1, reg_readout=0.1), 1)
+    yield at_most("joint minimum, L=3", used, 15.0, "s")
 
 
 def plans() -> Iterator[Row]:
