@@ -105,9 +105,8 @@ def main(files: int = 300, seed: int = 0) -> None:
         if library and not importlib.util.find_spec(library):
             continue
         results = []
-        for chunk in range(-(-files // CHUNK)):
-            count = min(CHUNK, files - chunk * CHUNK)
-            results += read_in_a_process(name, count, seed * 10_000 + chunk)
+        for chunk, low in enumerate(range(0, files, CHUNK)):
+            results += read_in_a_process(name, min(CHUNK, files - low), seed * 10_000 + chunk)
         counts, checked = Counter(verdict for verdict, _ in results), name in CHECKED
         bad = ["bare error", "crash, hang", *(["other data"] if checked else [])]
         wrong += sum(counts[verdict] for verdict in bad)

@@ -137,31 +137,31 @@ def errors_of(
     return errors
 
 
-def beside_optimum(
-    makers: Makers, problem: Any, n_samples: int, dim: int, draws: int
-) -> tuple[float, dict[str, list[float]]]:
-    """Return the least possible error and those of classifiers."""
-    n_new = int(np.clip(2e7 / (problem.n_tokens * dim), 500, 4000))
-    seeds = [(1000 + draw, 2000 + draw) for draw in range(draws)]
-    floor = float(optimal(problem, n_samples / dim).test_error)
-    return floor, errors_of(makers, problem, (n_samples, dim), n_new, seeds)
+def beside_optimum(makers: Makers, studies: Iterable[tuple[Any, int, int, int]]) -> dict[str, Any]:
+    """Divide everybody's error by the optimum: of problems, samples, dimensions and draws."""
+    columns = ("samples:7d", "tokens:6d", "dim:4d", "R:2d", "θ:5.2f", "optimum:7.4f")
+    table, rows = Table(*columns, *(f"{name}:6.3f" for name in makers)), []
+    for problem, n_samples, dim, draws in studies:
+        n_new = int(np.clip(2e7 / (problem.n_tokens * dim), 500, 4000))
+        seeds = [(1000 + draw, 2000 + draw) for draw in range(draws)]
+        errors = errors_of(makers, problem, (n_samples, dim), n_new, seeds)
+        floor = float(optimal(problem, n_samples / dim).test_error)
+        rows.append([float(np.mean(each)) / floor for each in errors.values()])
+        facts = n_samples, problem.n_tokens, dim, problem.n_signal, problem.signal
+        table.add(*facts, floor, *rows[-1])
+    ratios = dict(zip(makers, np.array(rows).T, strict=True))
+    for name, values in ratios.items():
+        print(f"{name:<30} median {np.median(values):6.3f}, worst {max(values):6.3f}")
+    return ratios
 
 
 def peers(picture: str | None = None) -> None:
-    """Divide everybody's error by the optimum, on problems from few tokens to many."""
-    makers = {name: PEERS[name] for name in installed(list(PEERS))}
-    rows = []
-    columns = ("L:3d", "R:2d", "signal:5.2f", "samples:5d", "optimum:7.4f")
-    table = Table(*columns, *(f"{name}:5.2f" for name in makers))
+    """Set everybody beside the optimum, on problems from few tokens to many."""
+    studies = []
     for n_tokens, n_signal, n_samples in product((5, 15, 40), (1, 3), (60, 200)):
         signal = math.sqrt((2.0 * math.log(n_tokens) + 10.0) / n_signal)
-        problem = SparseTokenProblem(n_tokens, n_signal, signal)
-        floor, errors = beside_optimum(makers, problem, n_samples, DIM, DRAWS)
-        rows.append([float(np.mean(each)) / floor for each in errors.values()])
-        table.add(n_tokens, n_signal, signal, n_samples, floor, *rows[-1])
-    ratios = dict(zip(makers, np.array(rows).T, strict=True))
-    for name, values in ratios.items():
-        print(f"{name:<30} median {np.median(values):5.2f}, worst {max(values):5.2f}")
+        studies.append((SparseTokenProblem(n_tokens, n_signal, signal), n_samples, DIM, DRAWS))
+    ratios = beside_optimum({name: PEERS[name] for name in installed([*PEERS])}, studies)
     if picture:
         draw_peers(ratios, picture)
 
@@ -186,13 +186,9 @@ def draw_peers(ratios: dict[str, Any], picture: str) -> None:
     save_picture(figure, picture)
 
 
-def learners(problems: int = 30, seed: int = 2026) -> None:
-    """Set classifiers beside the optimum on random problems of any shape."""
+def random_studies(problems: int, seed: int) -> Iterator[tuple[Any, int, int, int]]:
+    """Draw problems of any shape, with sizes and draws."""
     rng = np.random.default_rng(seed)
-    allowed = {"bayes": 1.15, "sparsetoken": 1.3}  # times the optimum
-    makers, ratios = {name: QUICK[name] for name in allowed}, []
-    table = Table("samples:7d", "tokens:6d", "dim:4d", "R:2d", "θ:5.2f", "optimum:7.4f",
-                  *(f"{name}:21s" for name in makers))  # fmt: skip
     for _ in range(problems):
         size, n_samples = math.inf, 0
         while size > 2.5e7 or n_samples < 20:
@@ -205,19 +201,13 @@ def learners(problems: int = 30, seed: int = 2026) -> None:
         n_signal = min(n_signal, max(1, n_tokens // 2))
         strength = math.sqrt((2.0 * math.log(n_tokens) + rng.uniform(4.0, 14.0)) / n_signal)
         problem = SparseTokenProblem(n_tokens, n_signal, strength, float(rng.uniform(0.3, 0.7)))
-        draws = 6 if size < 4e6 else 3
-        floor, errors = beside_optimum(makers, problem, n_samples, dim, draws)
-        cells, relative = [], []
-        for name, values in errors.items():
-            mean, bar = mean_and_error(values)
-            relative.append(mean / floor)
-            above = mean > allowed[name] * floor + 3.0 * bar
-            cells.append(f"{mean:.4f} ± {bar:.4f}{' ABOVE' * above}")
-        ratios.append(relative)
-        table.add(n_samples, n_tokens, dim, n_signal, strength, floor, *cells)
-    print(
-        "median ratio:", dict(zip(makers, np.median(ratios, axis=0).round(3).tolist(), strict=True))
-    )
+        yield problem, n_samples, dim, 6 if size < 4e6 else 3
+
+
+def learners(problems: int = 30, seed: int = 2026) -> None:
+    """Set our classifiers beside the optimum on random problems."""
+    ours = {name: QUICK[name] for name in ("bayes", "sparsetoken")}
+    beside_optimum(ours, random_studies(problems, seed))
 
 
 def unlabelled_errors(

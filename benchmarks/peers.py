@@ -46,22 +46,19 @@ def installed(names: list[str]) -> list[str]:
 class Embedded(BaseEstimator):  # type: ignore[misc]
     """A classifier of one vector a bag, which ``embed`` makes of its tokens: here their mean."""
 
-    def __init__(self, model: Any = None) -> None:
+    def __init__(self, model: Any) -> None:
         self.model = model
 
     def fit(self, X: st.Sequences, y: Labels) -> "Embedded":
-        """Fit the classifier; by default logistic regression with its ridge by inner folds."""
-        ridge = make_pipeline(StandardScaler(), logistic_by_folds("roc_auc"))
-        self.model_ = ridge if self.model is None else self.model
-        self.model_.fit(self.embed(X), y)
+        self.model.fit(self.embed(X), y)
         return self
 
     def decision_function(self, X: st.Sequences) -> Floats:
         """Return the classifier's score, or the probability of a positive bag less one half."""
         rows = self.embed(X)
-        if hasattr(self.model_, "decision_function"):
-            return self.model_.decision_function(rows)
-        return self.model_.predict_proba(rows)[:, 1] - 0.5
+        if hasattr(self.model, "decision_function"):
+            return self.model.decision_function(rows)
+        return self.model.predict_proba(rows)[:, 1] - 0.5
 
     def embed(self, X: st.Sequences) -> Floats:
         return _bag_means(X.tokens, X)
@@ -198,7 +195,7 @@ QUICK: Makers = {
 MODELS: Makers = {
     **OURS,
     "pooled": st.PooledClassifier,
-    "mean": Embedded,
+    "mean": lambda: Embedded(make_pipeline(StandardScaler(), logistic_by_folds("roc_auc"))),
     "extra": lambda: Statistics(ExtraTreesClassifier(500, random_state=0)),
     "forest": lambda: Statistics(RandomForestClassifier(500, random_state=0)),
     "misvm": InstanceMachine,

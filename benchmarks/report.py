@@ -7,6 +7,7 @@ import re
 import statistics
 import sys
 import time
+import timeit
 import tracemalloc
 import types
 from collections.abc import Callable, Iterable
@@ -71,7 +72,7 @@ def seconds(
     """Median wall-clock time of ``call``, after one run to warm up unless told otherwise."""
     if warm:
         call()
-    return statistics.median(_once(call, clock) for _ in range(repeats))
+    return statistics.median(timeit.repeat(call, timer=clock, repeat=repeats, number=1))
 
 
 def cpu_seconds(call: Callable[[], Any], repeats: int = 5, warm: bool = True) -> float:
@@ -82,13 +83,8 @@ def cpu_seconds(call: Callable[[], Any], repeats: int = 5, warm: bool = True) ->
 def ratio(call: Callable[[], Any], baseline: Callable[[], Any], repeats: int = 9) -> float:
     """Median of time(call)/time(baseline) over interleaved pairs, so that both see one machine."""
     call(), baseline()
-    return statistics.median(_once(call) / _once(baseline) for _ in range(repeats))
-
-
-def _once(call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
-    start = clock()
-    call()
-    return clock() - start
+    pairs = ([timeit.timeit(one, number=1) for one in (call, baseline)] for _ in range(repeats))
+    return statistics.median(ours / other for ours, other in pairs)
 
 
 def peak_bytes(call: Callable[[], Any]) -> int:
