@@ -122,7 +122,7 @@ def judge_bags(name: str, X: Any, y: Labels, model: str, seeds: int, store: Kept
     tests = [test for _, _, test in folds_of(y, seeds)]
     judged = []
     for first in range(0, len(fits), FOLDS):
-        scores = np.concatenate([fit.scores for fit in fits[first : first + FOLDS]])
+        scores = np.concatenate([scores for *_, scores in fits[first : first + FOLDS]])
         labels = y[np.concatenate(tests[first : first + FOLDS])]
         judged.append(judge(scores, labels, best_accuracy(scores, labels), gap_by_chance(scores)))
     return judged
