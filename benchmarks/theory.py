@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from benchmarks.report import Row, at_most, cpu_seconds, peak_bytes, ratio, seconds
-from sparsetoken import Population, SparseTokenProblem, plan
+from sparsetoken import SparseTokenProblem, plan
 from sparsetoken.theory import capacity, joint_risk, optimal, risk, training
 from sparsetoken.theory.features import attention_law
 
@@ -27,12 +28,6 @@ def solve(model: str, problem: Any = PROBLEM, alpha: Any = 2.0, **options: Any) 
 attention = partial(solve, "attention")
 
 
-def population(n_kinds: int) -> Population:
-    """Return a population of so many strengths; the kinds share the points."""
-    strengths = np.linspace(4.0, 6.0, n_kinds) if n_kinds > 1 else [5.0]
-    return Population([SparseTokenProblem(10, 1, float(signal)) for signal in strengths])
-
-
 def rows() -> Iterator[Row]:
     def linear() -> Any:
         return risk(PROBLEM, "pooled", alpha=2.0, reg=1e-2).test_error
@@ -46,17 +41,10 @@ def rows() -> Iterator[Row]:
         yield at_most(f"attention point, {loss}: relative uncertainty", relative, 1e-3, "")
     slower = ratio(partial(attention, alpha=CURVE), attention, repeats=5)
     yield at_most("20-point curve / one point, logistic attention", slower, 8.0)
-    for n_kinds in (4, 16):
-        several, one = (partial(attention, population(n)) for n in (n_kinds, 1))
-        slower = ratio(several, one, repeats=5)
-        yield at_most(f"attention point of {n_kinds} kinds / of one", slower, 1.5)
-    for model in ("pooled", "attention"):
-        for loss in ("logistic", "square", "hinge"):
-            for alpha, what in (([2.0], "point"), (CURVE, "curve")):
-                by_ridge = partial(solve, model, alpha=alpha, loss=loss)
-                one, best = (partial(by_ridge, reg=reg) for reg in (1e-2, "best"))
-                slower = ratio(best, one, repeats=3)
-                yield at_most(f'{model} {what}, {loss}: reg="best" / one ridge', slower, 5.0)
+    for model, loss in product(("pooled", "attention"), ("logistic", "square", "hinge")):
+        one, best = (partial(solve, model, loss=loss, reg=reg) for reg in (1e-2, "best"))
+        slower = ratio(best, one, repeats=3)
+        yield at_most(f'{model} point, {loss}: reg="best" / one ridge', slower, 5.0)
 
     def separability() -> Any:
         attention_law.cache_clear()
