@@ -105,11 +105,11 @@ def random_settings(settings: int = 500, seed: int = 0) -> None:
             floor = oracle_error(problem, "bayes", n_points=4096)
             others = list(rivals(problem, alpha, rng))
         bar = 3.0 * math.hypot(best.uncertainty, floor.uncertainty) + 1e-9
-        tally["below the Bayes error"] += best < floor - bar
+        tally["below the Bayes error"] += int(best < floor - bar)
         for name, error in others:
             bars = 3.0 * math.hypot(best.uncertainty, getattr(error, "uncertainty", 1e-3))
             tally[f"{name}: compared"] += 1
-            tally[f"{name}: better"] += error < best - bars
+            tally[f"{name}: better"] += int(error < best - bars)
             closest[name] = min(closest.get(name, math.inf), error / max(best, 1e-12))
             if error < best - bars:
                 print("BETTER", name, problem, alpha, best, error, flush=True)
