@@ -5,7 +5,7 @@ import sys
 
 from benchmarks.report import print_rows
 
-TOPICS = ("sampling", "theory", "training", "estimators", "startup")
+TOPICS = ("sampling", "theory", "estimators")
 
 for topic in sys.argv[1:] or TOPICS:
     print_rows(topic, importlib.import_module(f"benchmarks.{topic}").rows())

@@ -102,18 +102,6 @@ def marked(evidence: Any, spans: list[tuple[int, int]]) -> Any:
     return np.array([any(a < int(high) and b > int(low) for low, high in pairs) for a, b in spans])
 
 
-def recall_at(fpr: float, y: Any, scores: Any) -> float:
-    """Return the recall at the threshold that so many negatives of these texts exceed."""
-    return float(np.mean(scores[y == 1] > np.quantile(scores[y == 0], 1.0 - fpr)))
-
-
-def strongest(model: Any, X: list[Any]) -> list[int] | None:
-    """Return the number of the token with most weight, for each text."""
-    if hasattr(model, "strongest"):
-        return list(model.strongest(X))
-    return [int(np.argmax(w)) for w in model.attention(X)] if hasattr(model, "attention") else None
-
-
 class Texts:
     """Hidden states with labels and marks."""
 
@@ -136,13 +124,13 @@ class Texts:
         model, start = METHODS[method](), time.process_time()
         model.fit(self.layer(train, layer), self.y[train])
         seconds = time.process_time() - start
-        scores, top = model.decision_function(X), strongest(model, X)
-        hits = [
-            self.marks[i][t] for i, t in zip(test, top or [], strict=False) if self.marks[i].any()
-        ]
+        scores, marks = model.decision_function(X), [self.marks[i] for i in test]
+        weights = model.attention(X) if hasattr(model, "attention") else []
+        hits = [m[np.argmax(w)] for m, w in zip(marks, weights, strict=False) if m.any()]
         hit = float(np.mean(hits)) if hits else np.nan
         accuracy = float(np.mean((scores > 0) == (y == 1)))
-        return [accuracy, float(roc_auc_score(y, scores)), recall_at(0.01, y, scores), hit, seconds]
+        recall = float(np.mean(scores[y == 1] > np.quantile(scores[y == 0], 0.99)))
+        return [accuracy, float(roc_auc_score(y, scores)), recall, hit, seconds]
 
     def judge_longer(self, method: str) -> list[float]:
         """Train on short texts and judge longer ones.

@@ -10,10 +10,10 @@ paired by fold. How right probabilities are: ``benchmarks.calibration``.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -27,14 +27,8 @@ from sparsetoken import Sequences
 FOLDS = 10
 
 
-class Fit(NamedTuple):
-    """What a model fitted to one part of the bags did on the others."""
-
-    accuracy: float
-    auc: float
-    seconds: float
-    scores: Sequence[float]
-    """Of the bags tested on."""
+Fit = tuple[float, float, float, list[float]]
+"""Accuracy, AUC and seconds of a model fitted to one part of the bags; the scores of the others."""
 
 
 def folds_of(y: Labels, rounds: int, folds: int = FOLDS) -> Iterator[tuple[str, Labels, Labels]]:
@@ -48,16 +42,16 @@ def folds_of(y: Labels, rounds: int, folds: int = FOLDS) -> Iterator[tuple[str, 
 def fit_all(name: str, X: Sequences, y: Labels, model: str, rounds: int, store: Kept) -> list[Fit]:
     """Return the fits of a model to all folds, the same for every model."""
 
-    def fit(train: Labels, test: Labels) -> Any:
+    def fit(train: Labels, test: Labels) -> Fit:
         start = time.process_time()
         fitted = MODELS[model]().fit(X[train], y[train])
         took = time.process_time() - start
         scores = fitted.decision_function(X[test])
         accuracy = float(np.mean((scores > 0) == y[test]))
-        return Fit(accuracy, float(roc_auc_score(y[test], scores)), took, scores.tolist())
+        return accuracy, float(roc_auc_score(y[test], scores)), took, scores.tolist()
 
     return [
-        Fit(*store.get(f"{name}, {model}, {split}", partial(fit, train, test)))
+        store.get(f"{name}, {model}, {split}", partial(fit, train, test))
         for split, train, test in folds_of(y, rounds)
     ]
 

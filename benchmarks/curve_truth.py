@@ -9,11 +9,8 @@ errors at twice and four times that are predicted by ``plan.from_curve``, and by
 and MMF4 fitted by least squares, with intervals from their residuals. Rivals do best without the
 smallest sizes, so they are given those from 10 on.
 
-Printed are the fraction of errors within the 80 % interval, the factor that the median prediction
-is off by, and interval scores (Gneiting and Raftery, 2007; less is better) of errors and of their
-logarithms. The prior was chosen on every other data set in sorted order (``--half chosen``) and
-judged on the others (``--half judged``); ``--every 4`` takes every fourth of them, ``--methods``
-only these.
+The prior was chosen on every other data set in sorted order (``--half chosen``) and judged on the
+others (``--half judged``); ``--every 4`` takes every fourth of them, ``--methods`` only these.
 """
 
 import math
@@ -26,7 +23,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from benchmarks.report import Table, run
+from benchmarks.intervals import INTERVAL, figures, interval_table
+from benchmarks.report import run
 from sparsetoken import plan
 
 Array = NDArray[np.float64]
@@ -82,17 +80,6 @@ def rival_predictions(name: str, sizes: Array, errors: Array, ahead: Array) -> A
     return np.stack([median - bar, median, median + bar], axis=1)
 
 
-class Prediction(NamedTuple):
-    """What was predicted for a size, and what came."""
-
-    method: str
-    factor: int
-    came: float
-    lower: float
-    median: float
-    upper: float
-
-
 class Curve(NamedTuple):
     """A curve: what is given of it, and what is true at each size."""
 
@@ -121,8 +108,8 @@ def read(path: Path) -> dict[tuple[str, str], Curve]:
     return curves
 
 
-def predictions(curve: Curve, method: str, name: str) -> Iterator[Prediction]:
-    """Yield what is predicted from each beginning of a curve by one method."""
+def predictions(curve: Curve, name: str) -> Iterator[tuple[Any, ...]]:
+    """Yield what one method predicts from each beginning of a curve: the factor, and intervals."""
     true = dict(zip(curve.sizes.tolist(), curve.true, strict=True))
     for end, ahead in ENDS if curve.n_test is None else LCDB_ENDS:
         given = curve.sizes <= end
@@ -139,22 +126,7 @@ def predictions(curve: Curve, method: str, name: str) -> Iterator[Prediction]:
             late = sizes >= FIRST
             table = rival_predictions(name, sizes[late], errors[late], np.array(asked, float))
         for size, row in zip(asked, table, strict=True):
-            yield Prediction(method, 2 if size == ahead[0] else 4, true[size], *row)
-
-
-def interval_score(came: Array, lower: Array, upper: Array) -> float:
-    """Return the mean width, and ten times what was missed by (2 over 1 − 80 %)."""
-    missed = np.maximum(lower - came, 0.0) + np.maximum(came - upper, 0.0)
-    return float(np.mean(upper - lower + 10.0 * missed))
-
-
-def figures(rows: list[Prediction]) -> list[float]:
-    came, lower, median, upper = np.array([row[2:] for row in rows]).T
-    logs = [np.log(np.maximum(v, LEAST)) for v in (came, lower, upper, median)]
-    off = math.exp(float(np.median(np.abs(logs[3] - logs[0]))))
-    held = np.mean((lower <= came) & (came <= upper))
-    scores = interval_score(came, lower, upper), interval_score(*logs[:3])
-    return [len(rows), held, off, *scores]
+            yield 2 if size == ahead[0] else 4, true[size], *row
 
 
 def main(path: Path, *, half: str = "judged", every: int = 1, methods: list[str] = METHODS) -> None:
@@ -164,20 +136,19 @@ def main(path: Path, *, half: str = "judged", every: int = 1, methods: list[str]
     )
     halves = {"chosen": sets[::2], "judged": sets[1::2], "both": sets}
     used = set(halves[half][::every])
-    table = Table("method:26", "n:5d", "held:8.1%", "off by:7.3f", "score:8.4f", "of logs:8.3f")
+    table = interval_table()
     for name in methods:
-        predicted = [
-            row
-            for (dataset, method), curve in curves.items()
+        rows = [
+            (learner, *row)
+            for (dataset, learner), curve in curves.items()
             if dataset in used
-            for row in predictions(curve, method, name)
+            for row in predictions(curve, name)
         ]
-        for factor in (2, 4):
-            rows = [row for row in predicted if row.factor == factor]
-            table.add(f"{name}, {factor} ×", *figures(rows))
-            for method in sorted({row.method for row in rows}):
-                its = [row for row in rows if row.method == method]
-                table.add(f"  {method}", *figures(its))
+        predicted = pd.DataFrame(rows, columns=["learner", "factor", *INTERVAL])
+        for factor, those in predicted.groupby("factor"):
+            table.add(f"{name}, {factor} ×", *figures(those, LEAST))
+            for learner, its_rows in those.groupby("learner"):
+                table.add(f"  {learner}", *figures(its_rows, LEAST))
 
 
 if __name__ == "__main__":

@@ -1,19 +1,18 @@
-"""The public sets that tables use: ``python -m benchmarks.data FOLDER [--copies OTHER]``.
+"""The public sets that tables use: ``python -m benchmarks.data FOLDER``.
 
 Fetches each from its source at a fixed commit, converts it, and compares the result with a
-checksum. Without a network it says what to fetch elsewhere; put these files (or finished sets) in
-any folder and name it by ``--copies``. Reading ``.jld`` needs h5py (``pip install '.[data]'``).
+checksum. Without a network it says what to fetch elsewhere and put into the folder. Reading
+``.jld`` needs h5py (``pip install '.[data]'``).
 
 A set is ``NAME.npz`` with ``X`` (all instances stacked), ``bag`` (bag of each, sorted) and ``y``
 (0/1 per bag), or a table. The sets stay with their owners: nothing of them is in this package.
 """
 
 import hashlib
-import shutil
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,14 +34,14 @@ CHOSEN = Path(__file__).with_name("comments_chosen.txt")
 
 
 class Source(NamedTuple):
-    """Where a set comes from, under which licence, and how its files become the set."""
+    """Under which licence a set is, and how its files become the set."""
 
-    files: dict[str, str]
-    """Name of each file here, and its address."""
     licence: str
     checksum: str
+    files: Mapping[str, str] = {}
+    """Name of each file in the folder, and its address."""
     convert: Callable[[list[Path], Path], None] | None = None
-    words: str = ""
+    by_hand: str = ""
     """How to make a set that no function makes."""
 
 
@@ -115,88 +114,86 @@ def checksum(path: Path) -> str:
     return value.hexdigest()[:16]
 
 
-def fetch(name: str, address: str, copies: Path) -> Path:
-    """Return the file from the folder of copies, or fetch it into that folder."""
-    path = copies / name
+def fetch(path: Path, address: str) -> Path:
+    """Return the file, fetched if it is not there."""
     if not path.exists():
         with urllib.request.urlopen(address, timeout=20) as answer:
             path.write_bytes(answer.read())
     return path
 
 
-def make(name: str, folder: Path, copies: Path) -> str:
+def make(name: str, folder: Path) -> str:
     """Bring one set into the folder; return what happened in words."""
     source, target = SOURCES[name], folder / name
-    if not target.exists() and (copies / name).exists():
-        shutil.copyfile(copies / name, target)
     if not target.exists():
         if source.convert is None:
-            return f"by hand: {source.words}"
+            return f"by hand: {source.by_hand}"
         try:
-            paths = [fetch(*one, copies) for one in source.files.items()]
+            paths = [fetch(folder / file, address) for file, address in source.files.items()]
         except (urllib.error.URLError, TimeoutError) as error:
             files = "\n".join(f"    {url}\n      as {file}" for file, url in source.files.items())
             reason = getattr(error, "reason", error)
-            return f"not reached ({reason}). Fetch elsewhere and put into {copies}:\n{files}"
+            return f"not reached ({reason}). Fetch elsewhere and put into {folder}:\n{files}"
         source.convert(paths, target)
     if checksum(target) != source.checksum:
         return f"DIFFERS from the set of the tables: {checksum(target)}, not {source.checksum}"
     return f"as in the tables ({source.licence})"
 
 
-def _jld(name: str, total: str) -> Source:
-    files, licence = {f"{name}.jld": f"{BAGS}/{name}.jld"}, "MIT, komartom/MIDatasets.jl"
-    return Source(files, licence, total, convert_jld)
-
-
+JLD = {
+    "tiger": ("Tiger", "da6ef65e28106620"),
+    "fox": ("Fox", "cdba56c474ca21f1"),
+    "elephant": ("Elephant", "1413d6d61b5d7f09"),
+    "musk1": ("Musk1", "1bdb28b1dd7a3ee7"),
+    "brown_creeper": ("BrownCreeper", "b0b41fcfc8135c75"),
+}
+TOXIC = "CC0, ipavlopoulos/toxic_spans"
 SOURCES = {
-    "tiger.npz": _jld("Tiger", "da6ef65e28106620"),
-    "fox.npz": _jld("Fox", "cdba56c474ca21f1"),
-    "elephant.npz": _jld("Elephant", "1413d6d61b5d7f09"),
-    "musk1.npz": _jld("Musk1", "1bdb28b1dd7a3ee7"),
-    "brown_creeper.npz": _jld("BrownCreeper", "b0b41fcfc8135c75"),
+    **{
+        f"{name}.npz": Source(
+            "MIT, komartom/MIDatasets.jl", total, {f"{file}.jld": f"{BAGS}/{file}.jld"}, convert_jld
+        )
+        for name, (file, total) in JLD.items()
+    },
     "musk2.npz": Source(
-        {f"musk2_{name}.mat": f"{MUSK2}/{name}.mat" for name in ("X", "Bag2", "BagI")},
         "research and education, jmarrietar/MILpy",
         "21fa426006342099",
+        {f"musk2_{name}.mat": f"{MUSK2}/{name}.mat" for name in ("X", "Bag2", "BagI")},
         convert_mat,
     ),
     "comments_text.csv": Source(
-        {f"{name}.csv": f"{SPANS}/{at}/data/{name}.csv" for name, at in COMMITS.items()},
-        "CC0, ipavlopoulos/toxic_spans",
+        TOXIC,
         "5033caf5847e5f8d",
+        {f"{name}.csv": f"{SPANS}/{at}/data/{name}.csv" for name, at in COMMITS.items()},
         convert_comments,
     ),
     "comments.npz": Source(
-        {},
-        "CC0, ipavlopoulos/toxic_spans; MIT, wordllama",
+        f"{TOXIC}; MIT, wordllama",
         "269b0686aaf4c51f",
-        words="the tokens of comments_text.csv as vectors of wordllama 0.4.0 (256 features): "
+        by_hand="the tokens of comments_text.csv as vectors of wordllama 0.4.0 (256 features): "
         "`vectors[token]` are the tokens, `offsets` cuts them into comments, `y` and `evidence` as "
         "in the table",
     ),
     "probe_curves.csv": Source(
-        {},
         "MIT, JoshEngels/SAE-Probes",
         "550847a2443523c3",
-        words="github.com/JoshEngels/SAE-Probes, results/baseline_probes_gemma-2-9b/scarcity: join "
-        "its tables, keep dataset, method, num_train, test_acc, test_auc",
+        by_hand="github.com/JoshEngels/SAE-Probes, results/baseline_probes_gemma-2-9b/scarcity: "
+        "join its tables, keep dataset, method, num_train, test_acc, test_auc",
     ),
     "lcdb_curves.csv": Source(
-        {},
         "LCDB 1.0, Mohr, Viering, Loog and van Rijn 2022",
         "b4b9436aec091583",
-        words="pip download lcdb==0.1.0; of every other table: error of one draw and the mean of "
+        by_hand="pip download lcdb==0.1.0; of every other table: error of one draw and the mean of "
         "all draws at each size (columns in benchmarks/curve_truth.py)",
     ),
 }
 
 
-def main(folder: Path, *, copies: Path | None = None) -> None:
+def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     answers = []
     for name in SOURCES:
-        answers.append(make(name, folder, copies or folder))
+        answers.append(make(name, folder))
         print(f"{name}: {answers[-1]}", flush=True)
     sys.exit(any(not answer.startswith("as in the tables") for answer in answers))
 

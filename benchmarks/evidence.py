@@ -3,8 +3,7 @@
 Bags whose decisive tokens are known: needle digits, where it is the 9, and ``comments.npz``, where
 annotators marked words (``evidence``, True for such tokens). Each positive bag is explained by a
 classifier that has not seen it, in five folds. A row says how often the token that contributes most
-is evidence, how much of it is among the three that contribute most, how often the token with most
-attention is, and how often any token would be.
+is evidence, how often the token with most attention is, and how often any token would be.
 """
 
 from pathlib import Path
@@ -29,20 +28,19 @@ def nines(tokens: Any) -> NDArray[np.bool_]:
 
 
 def hits(model: Any, bags: Sequences, marks: list[Any]) -> list[tuple[float, ...]]:
-    """Return for each bag whether the strongest tokens are evidence."""
+    """Return for each bag whether its strongest token is evidence, and how many tokens are."""
     rows: list[tuple[float, ...]] = []
     explained = model.explain(bags, top=int(bags.lengths.max()))
     for one, marked in zip(explained, marks, strict=True):
         sign = 1.0 if one.speaks_for == model.classes_[1] else -1.0
-        strongest = one.tokens[np.argsort(-sign * one.contributions, kind="stable")]
-        recall = marked[strongest[:3]].sum() / min(3, marked.sum())
-        rows.append((marked[strongest[0]], recall, marked[one.tokens[0]], marked.mean()))
+        strongest = one.tokens[np.argmax(sign * one.contributions)]
+        rows.append((marked[strongest], marked[one.tokens[0]], marked.mean()))
     return rows
 
 
 def main(*, data: Path | None = None) -> None:
-    table = Table("set:10", "model:12", "strongest:9.3f", "recall of 3:9.3f",
-                  "most attention:9.3f", "chance:6.3f", "positives:9d")  # fmt: skip
+    table = Table("set:10", "model:12", "strongest:9.3f", "most attention:9.3f", "chance:6.3f",
+                  "positives:9d")  # fmt: skip
     for name, (X, y) in bag_sets(data, ["needle", "comments"]).items():
         if name == "needle":
             evidence = nines(X.tokens)

@@ -1,8 +1,7 @@
 """The explorer: how soon a moved slider shows in a browser: ``python -m benchmarks.explorer``.
 
 Needs Chromium or Chrome and takes two minutes. A move is timed in the page from the slider's input
-event to the end of Plotly's drawing (``plotly_afterplot``): of the first picture, and of the last
-refinement.
+event to the end of Plotly's drawing of the first picture (``plotly_afterplot``).
 """
 
 import shutil
@@ -67,19 +66,18 @@ def wait(page: Page, condition: str) -> None:
         page.wait_for_timeout(20)
 
 
-def slider_times(page: Page, name: str, moves: int) -> tuple[list[float], list[float]]:
-    """Return the seconds until the coarse and until the last picture, for each of the moves."""
+def slider_times(page: Page, name: str, moves: int) -> list[float]:
+    """Return the seconds until the first picture, for each of the moves."""
     page.evaluate(STOPWATCH)
     page.locator(f'[data-name="{name}"] input[type=range]').focus()
-    coarse, refined = [], []
+    taken = []
     for _ in range(moves):
         page.keyboard.press("ArrowRight")
         wait(page, "() => window.watch.drawn.length > 0")
         wait(page, SHOWN)
         since, drawn = page.evaluate("() => [window.watch.since, window.watch.drawn]")
-        coarse.append((drawn[0] - since) / 1000)
-        refined.append((drawn[-1] - since) / 1000)
-    return coarse, refined
+        taken.append((drawn[0] - since) / 1000)
+    return taken
 
 
 def rows() -> Iterator[Row]:
@@ -92,10 +90,9 @@ def rows() -> Iterator[Row]:
         for what, query, name, moves, target in MOVES:
             page.goto(f"{address}?{query}")
             wait(page, SHOWN)
-            coarse, refined = slider_times(page, name, moves)
-            yield at_most(f"{what}: a move shows, median", statistics.median(coarse), target, "s")
-            yield Row(f"{what}: a move shows, worst of {moves}", max(coarse), "s")
-            yield Row(f"{what}: refined to the end, median", statistics.median(refined), "s")
+            taken = slider_times(page, name, moves)
+            yield at_most(f"{what}: a move shows, median", statistics.median(taken), target, "s")
+            yield Row(f"{what}: a move shows, worst of {moves}", max(taken), "s")
 
 
 if __name__ == "__main__":

@@ -82,11 +82,9 @@ class Stored:
         self.most = int(0.9 * len(self.y))
 
     def split(self, n: int, rng: Rng) -> tuple[Drawn, Drawn]:
-        order = np.concatenate([rng.permutation(np.flatnonzero(self.y == c)) for c in (0, 1)])
-        rank = np.argsort(np.argsort(self.y[order], kind="stable"), kind="stable")
-        count = np.bincount(self.y)
-        within = np.where(self.y[order] == 0, rank, rank - count[0]) / count[self.y[order]]
-        order = order[np.argsort(within + 1e-9 * rng.random(order.size))]
+        parts = [rng.permutation(np.flatnonzero(self.y == label)) for label in (0, 1)]
+        within = np.concatenate([np.arange(len(part)) / len(part) for part in parts])
+        order = np.concatenate(parts)[np.argsort(within + 1e-9 * rng.random(within.size))]
         train, test = order[:n], order[n:]
         return (self.X[train], self.y[train]), (self.X[test], self.y[test])
 
@@ -275,12 +273,11 @@ def families(folder: Path | None) -> dict[str, Any]:
     """Return all families: bags of rare tokens, the stored sets that there are, simulated ones."""
     images, digits = load_digits(return_X_y=True)
     cells, benign = load_breast_cancer(return_X_y=True)
-    stored = [name for name in STORED if folder is not None and (folder / f"{name}.npz").exists()]
     return {
         **{f"needle-{length}": Needle(images, digits == 9, length) for length in (10, 20, 30, 50)},
         "fours": Needle(images, digits == 4, 15),
         "sevens": Needle(images, digits == 7, 25),
         "cells": Needle(np.log1p(cells), benign == 0, 8),
-        **{name: Stored(*drawn) for name, drawn in bag_sets(folder, stored).items()},
+        **{name: Stored(*drawn) for name, drawn in bag_sets(folder, [*STORED]).items()},
         **SIMULATED,
     }

@@ -6,13 +6,14 @@ so that its largest resident memory is known: that of the process itself, withou
 file that are mapped, which the system drops when it needs the memory.
 """
 
+import contextlib
 import json
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +34,27 @@ def rows(sizes: tuple[float, ...] = SIZES) -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "sequences")
             _write(path, int(size))
-            command = [sys.executable, "-m", "benchmarks.larger_than_memory", "fit", str(path)]
-            took = json.loads(subprocess.check_output(command))
+            took = _fit_in_a_process(path)
+            by_hand = took["read"] * cpu_seconds(partial(_pass_by_hand, path), 1, False)
         name = f"{size:g} tokens"
         yield Row(f"{name}: passes, {took['read']} over all tokens", took["passes"])
         yield at_most(f"{name}: fit", took["seconds"], 600.0, "s")
         yield Row(f"{name}: fit, CPU", took["cpu"], "s")
         yield at_most(f"{name}: largest resident memory", took["resident"] / 1e9, 1.0, "GB")
-        if took["read"]:
-            by_hand = took["cpu_of_a_pass_by_hand"] * took["read"]
+        if by_hand:
             yield at_most(f"{name}: fit / its passes by hand, CPU", took["cpu"] / by_hand, 1.5)
+
+
+def _fit_in_a_process(folder: Path) -> dict[str, float]:
+    """Return what a fit took, and its largest memory that is no map of a file."""
+    command = [sys.executable, "-m", "benchmarks.larger_than_memory", "fit", str(folder)]
+    process, resident = psutil.Popen(command, stdout=subprocess.PIPE), 0
+    while process.poll() is None:
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            memory = process.memory_info()
+            resident = max(resident, memory.rss - memory.shared)
+        time.sleep(0.1)
+    return {**json.loads(process.stdout.read()), "resident": resident}
 
 
 def _write(folder: Path, n_tokens: int) -> None:
@@ -69,59 +81,33 @@ def fit(folder: str) -> None:
     MemoryData.run = counted  # type: ignore[method-assign, assignment]
     X = Sequences.open(folder)
     labels = np.asarray(X.labels)
-    watch = _Watch()
     start, cpu = time.perf_counter(), time.process_time()
     clf = AttentionClassifier(random_state=0).fit(X, labels)
     took = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
-    took |= {"resident": watch.stop(), "passes": clf.n_passes_, "read": read[0]}
-    tokens = Path(folder, "tokens.npy")
-    took["cpu_of_a_pass_by_hand"] = cpu_seconds(lambda: _pass_by_hand(tokens, labels), 1, False)
-    print(json.dumps(took))
+    print(json.dumps(took | {"passes": clf.n_passes_, "read": read[0]}))
 
 
-class _Watch(threading.Thread):
-    """Look ten times a second at the memory of this process that is no map of a file."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.largest, self._end = 0, threading.Event()
-        self.start()
-
-    def run(self) -> None:
-        while not self._end.wait(0.1):
-            memory = psutil.Process().memory_info()
-            self.largest = max(self.largest, memory.rss - memory.shared)
-
-    def stop(self) -> int:
-        """Return the most that was resident, in bytes."""
-        self._end.set()
-        self.join()
-        return self.largest
-
-
-def _pass_by_hand(path: Path, labels: Any) -> Any:
+def _pass_by_hand(folder: Path) -> Any:
     """Return one gradient of four heads, as one would write it in NumPy."""
+    labels = np.asarray(Sequences.open(folder).labels)
     directions = np.random.default_rng(0).standard_normal((DIM, HEADS))
     mean, scale = np.zeros(DIM, np.float32), np.ones(DIM, np.float32)
-    gradients = np.zeros((DIM, HEADS))
-    signs, done, each = 2.0 * labels - 1.0, 0, _CHUNK // LENGTH
-    with path.open("rb") as file:
+    gradients, each = np.zeros((DIM, HEADS)), _CHUNK // LENGTH
+    with Path(folder, "tokens.npy").open("rb") as file:
         np.lib.format.read_magic(file)
         np.lib.format.read_array_header_1_0(file)
-        while done < len(labels):
-            count = min(each, len(labels) - done)
-            tokens = np.fromfile(file, np.float32, count * LENGTH * DIM).reshape(-1, DIM)
+        for low in range(0, len(labels), each):
+            sign = 2.0 * labels[low : low + each, None] - 1.0
+            tokens = np.fromfile(file, np.float32, len(sign) * LENGTH * DIM).reshape(-1, DIM)
             tokens = (tokens - mean) * scale
-            scores = (tokens @ directions).reshape(count, LENGTH, HEADS)
+            scores = (tokens @ directions).reshape(-1, LENGTH, HEADS)
             largest = scores.max(axis=1, keepdims=True)
             attention = np.exp(scores - largest)
             total = attention.sum(axis=1, keepdims=True)
-            sign = signs[done : done + count, None]
             output = (largest + np.log(total / LENGTH))[:, 0]
             slope = -sign / (1.0 + np.exp(sign * output)) / len(labels)
             weight = attention / total * slope[:, None]
             gradients += tokens.T @ weight.reshape(-1, HEADS)
-            done += count
     return gradients
 
 

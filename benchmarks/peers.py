@@ -6,7 +6,7 @@ Each has ``fit`` and ``decision_function``. Those in torch stand in ``torch_peer
 import importlib
 import importlib.util
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,22 +46,19 @@ def installed(names: list[str]) -> list[str]:
 class Embedded(BaseEstimator):  # type: ignore[misc]
     """A classifier of one vector a bag, which ``embed`` makes of its tokens: here their mean."""
 
-    def __init__(self, model: Any = None) -> None:
+    def __init__(self, model: Any) -> None:
         self.model = model
 
     def fit(self, X: st.Sequences, y: Labels) -> "Embedded":
-        """Fit the classifier; by default logistic regression with its ridge by inner folds."""
-        ridge = make_pipeline(StandardScaler(), logistic_by_folds("roc_auc"))
-        self.model_ = ridge if self.model is None else self.model
-        self.model_.fit(self.embed(X), y)
+        self.model.fit(self.embed(X), y)
         return self
 
     def decision_function(self, X: st.Sequences) -> Floats:
         """Return the classifier's score, or the probability of a positive bag less one half."""
         rows = self.embed(X)
-        if hasattr(self.model_, "decision_function"):
-            return self.model_.decision_function(rows)
-        return self.model_.predict_proba(rows)[:, 1] - 0.5
+        if hasattr(self.model, "decision_function"):
+            return self.model.decision_function(rows)
+        return self.model.predict_proba(rows)[:, 1] - 0.5
 
     def embed(self, X: st.Sequences) -> Floats:
         return _bag_means(X.tokens, X)
@@ -103,20 +100,18 @@ class MaxProbe(BaseEstimator):  # type: ignore[misc]
         self.scaler_ = StandardScaler().fit(X.tokens.astype(float))
         tokens, starts = self._tokens(X)
         bag = np.repeat(np.arange(len(X)), np.diff(starts))
-        aucs = np.zeros(3)
-        ridges = (0.01, 0.1, 1.0)
-        for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(y, y):
-            mask = np.isin(bag, train)
-            its_starts = np.append(0, np.cumsum(np.diff(starts)[train]))
-            for index, ridge in enumerate(ridges):
+        folds = StratifiedKFold(3, shuffle=True, random_state=0)
+        aucs = dict.fromkeys((0.01, 0.1, 1.0), 0.0)
+        for train, test in folds.split(y, y):
+            mask, its_starts = np.isin(bag, train), np.append(0, np.cumsum(np.diff(starts)[train]))
+            for ridge in aucs:
                 probe = _fit_max(tokens[mask], its_starts, y[train], ridge, self.heads)
-                aucs[index] += roc_auc_score(y[test], probe.scores(tokens, starts)[test])
-        ridge = ridges[int(aucs.argmax())]
-        self.probe_ = _fit_max(tokens, starts, y, ridge, self.heads)
+                aucs[ridge] += roc_auc_score(y[test], _largest(tokens, starts, *probe)[test])
+        self.probe_ = _fit_max(tokens, starts, y, max(aucs, key=aucs.__getitem__), self.heads)
         return self
 
     def decision_function(self, X: st.Sequences) -> Floats:
-        return self.probe_.scores(*self._tokens(X))
+        return _largest(*self._tokens(X), *self.probe_)
 
     def _tokens(self, X: st.Sequences) -> tuple[Floats, Labels]:
         """Return scaled tokens, or their rolling means, and where each bag begins."""
@@ -131,17 +126,13 @@ class MaxProbe(BaseEstimator):  # type: ignore[misc]
         return (sums[first + length] - sums[first]) / length[:, np.newaxis], starts
 
 
-class _Probe(NamedTuple):
-    weights: Floats
-    """(heads, d)."""
-    bias: float
-
-    def scores(self, tokens: Floats, starts: Labels) -> Floats:
-        largest = np.maximum.reduceat(tokens @ self.weights.T, starts[:-1], axis=0)
-        return largest.sum(axis=1) + self.bias
+def _largest(tokens: Floats, starts: Labels, weights: Floats, bias: float) -> Floats:
+    return np.maximum.reduceat(tokens @ weights.T, starts[:-1], axis=0).sum(axis=1) + bias
 
 
-def _fit_max(tokens: Floats, starts: Labels, y: Labels, ridge: float, heads: int) -> _Probe:
+def _fit_max(
+    tokens: Floats, starts: Labels, y: Labels, ridge: float, heads: int
+) -> tuple[Floats, float]:
     """Minimize the log-loss; the slope passes through the largest token of each head."""
     rng, sign, dim = np.random.default_rng(0), np.where(y == 1, 1.0, -1.0), tokens.shape[1]
 
@@ -158,7 +149,7 @@ def _fit_max(tokens: Floats, starts: Labels, y: Labels, ridge: float, heads: int
 
     start = np.append(0.1 * rng.standard_normal(heads * dim) / np.sqrt(dim), 0.0)
     point = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}).x
-    return _Probe(point[:-1].reshape(heads, dim), float(point[-1]))
+    return point[:-1].reshape(heads, dim), float(point[-1])
 
 
 class InstanceMachine(BaseEstimator):  # type: ignore[misc]
@@ -171,19 +162,14 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
         """Alternate between choosing instances and fitting, at most ten times."""
         self.scaler_ = StandardScaler().fit(X.tokens)
         tokens = self.scaler_.transform(X.tokens)
-        negative = np.repeat(y == 0, X.lengths)
-        mean = np.add.reduceat(tokens, X.offsets[:-1]) / X.lengths[:, np.newaxis]
-        chosen = mean[y == 1]
-        before: Any = None
+        negative = tokens[np.repeat(y == 0, X.lengths)]
+        chosen, before = _bag_means(tokens, X)[y == 1], None
         for _ in range(10):
-            rows = np.concatenate([chosen, tokens[negative]])
-            labels = np.arange(len(rows)) < len(chosen)
+            rows = np.concatenate([chosen, negative])
             machine = SVC(C=self.C, kernel=self.kernel, class_weight="balanced")
-            self.model_ = machine.fit(rows, labels)
-            scores = self.model_.decision_function(tokens)
-            parts = np.split(scores, X.offsets[1:-1])
-            best = [int(low + part.argmax()) for low, part in zip(X.offsets, parts, strict=False)]
-            picked = np.array(best)[y == 1]
+            self.model_ = machine.fit(rows, np.arange(len(rows)) < len(chosen))
+            parts = np.split(self.model_.decision_function(tokens), X.offsets[1:-1])
+            picked = (X.offsets[:-1] + [part.argmax() for part in parts])[y == 1]
             if before is not None and np.array_equal(picked, before):
                 break
             before, chosen = picked, tokens[picked]
@@ -209,7 +195,7 @@ QUICK: Makers = {
 MODELS: Makers = {
     **OURS,
     "pooled": st.PooledClassifier,
-    "mean": Embedded,
+    "mean": lambda: Embedded(make_pipeline(StandardScaler(), logistic_by_folds("roc_auc"))),
     "extra": lambda: Statistics(ExtraTreesClassifier(500, random_state=0)),
     "forest": lambda: Statistics(RandomForestClassifier(500, random_state=0)),
     "misvm": InstanceMachine,

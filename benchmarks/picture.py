@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from benchmarks.activations import LAYER, Texts, read_store
-from benchmarks.families import train_and_test
+from benchmarks.optimal import errors_of
 from benchmarks.peers import OURS
 from benchmarks.report import Kept, run
 from sparsetoken import SparseTokenProblem
@@ -88,12 +88,8 @@ def draw_bars(axes: Axes, store: Path) -> None:
 
 def fitted_errors(n_samples: int) -> list[float]:
     """Return test errors of the default classifier, told nothing but the samples."""
-    errors = []
-    for draw in range(DRAWS):
-        X, y, new, labels = train_and_test(PROBLEM, n_samples, DIM, 4000, (draw, 1000 + draw))
-        clf = OURS["sparsetoken"]().fit(X, y)
-        errors.append(1.0 - clf.score(new, labels))
-    return errors
+    seeds, ours = [(draw, 1000 + draw) for draw in range(DRAWS)], {"": OURS["sparsetoken"]}
+    return errors_of(ours, PROBLEM, (n_samples, DIM), 4000, seeds)[""]
 
 
 def draw_learners(axes: Axes, store: Kept) -> None:
@@ -106,12 +102,9 @@ def draw_learners(axes: Axes, store: Kept) -> None:
     sizes = [round(alpha * DIM) for alpha in points]
     found = np.array([store.get(f"{n} samples", partial(fitted_errors, n)) for n in sizes])
     bars = found.std(axis=1, ddof=1) / np.sqrt(DRAWS)
-    style: Any = {
-        "fmt": MARKERS[0],
-        "color": COLORS[0],
-        "label": "SparseTokenClassifier (measured)",
-    }
-    axes.errorbar(points, found.mean(axis=1), yerr=bars, **style)
+    style: Any = {"fmt": MARKERS[0], "color": COLORS[0]}
+    words = "SparseTokenClassifier (measured)"
+    axes.errorbar(points, found.mean(axis=1), yerr=bars, label=words, **style)
     errors = [point.test_error for point in optimal(PROBLEM, line.tolist())]
     axes.plot(line, errors, color=best.color, label="best possible learner (theory)", zorder=1)
     axes.set_xscale("log")

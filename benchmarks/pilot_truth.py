@@ -6,7 +6,7 @@ fresh samples or by held-out ones. Real sets are smaller than four times the lar
 the largest size is 0.9 of the set. Everything computed is kept in FILE, a line of JSON each; run
 again to continue. FOLDER has the sets of ``benchmarks.data``; those that are missing are left out.
 ``--families``, ``--pilots`` (their sizes), ``--repeats`` (pilots of each size) and ``--truths``
-(trainings for each true error) make it smaller; ``--report`` computes nothing more.
+(trainings for each true error) make it smaller.
 
 With ``--tables`` the families are ten ordinary tables, stored and made by scikit-learn, the
 classifiers six of its learners, the pilots of 60 to 150 rows. Nothing was chosen on these.
@@ -17,14 +17,13 @@ did not, so the prior stayed as it was.
 """
 
 import json
-import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.special import betaincinv, ndtr, ndtri
 from sklearn import datasets
 from sklearn.ensemble import RandomForestClassifier
@@ -39,8 +38,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.families import Simulated, generator
 from benchmarks.families import families as all_families
+from benchmarks.intervals import INTERVAL, figures, interval_table
 from benchmarks.peers import Makers
-from benchmarks.report import Kept, Table, run
+from benchmarks.report import Kept, run
 from sparsetoken import AttentionClassifier, SparseTokenClassifier
 from sparsetoken.planner.curves import PILOT, CurvePoints, LearningCurves, extrapolate
 from sparsetoken.planner.metric import Metric, get_metric
@@ -72,22 +72,20 @@ class Rows:
 
 def ordinary_tables() -> dict[str, Any]:
     """Return ten tables: four that scikit-learn has, and six that it makes."""
-    made: dict[str, tuple[Any, Any]] = {
-        "sparse": datasets.make_classification(3000, 40, n_informative=5, random_state=1),
-        "noisy": datasets.make_classification(3000, 20, flip_y=0.2, random_state=2),
-        "three": datasets.make_classification(
-            3000, 15, n_informative=6, n_classes=3, random_state=3
-        ),
+    make = partial(datasets.make_classification, 3000)
+    tables: dict[str, tuple[Any, Any]] = {
+        "digits": datasets.load_digits(return_X_y=True),
+        "wine": datasets.load_wine(return_X_y=True),
+        "iris": datasets.load_iris(return_X_y=True),
+        "cancer": datasets.load_breast_cancer(return_X_y=True),
+        "sparse": make(40, n_informative=5, random_state=1),
+        "noisy": make(20, flip_y=0.2, random_state=2),
+        "three": make(15, n_informative=6, n_classes=3, random_state=3),
         "moons": datasets.make_moons(3000, noise=0.25, random_state=4),
         "hastie": datasets.make_hastie_10_2(3000, random_state=5),
-        "rare": datasets.make_classification(
-            3000, 12, n_informative=4, weights=[0.85], random_state=6
-        ),
+        "rare": make(12, n_informative=4, weights=[0.85], random_state=6),
     }
-    loaders = {name: getattr(datasets, f"load_{name}") for name in ("digits", "wine", "iris")}
-    stored = {name: load(return_X_y=True) for name, load in loaders.items()}
-    stored["cancer"] = datasets.load_breast_cancer(return_X_y=True)
-    return {name: Rows(*table) for name, table in (stored | made).items()}
+    return {name: Rows(*table) for name, table in tables.items()}
 
 
 ESTIMATORS: Makers = {
@@ -108,17 +106,17 @@ LEARNERS: Makers = {
 }
 
 
-def observe_pilot(family: Any, name: str, estimator: str, n: int, index: int) -> dict[str, Any]:
+def observe_pilot(family: Any, learner: str, name: str, n: int, index: int) -> dict[str, Any]:
     (X, y), _ = family.split(n, generator(name, n, index))
     rng = generator(name, n, index, "cuts")
     cuts = [cut_pilot(y, None, rng) for _ in range(2)]
-    measured = pilot_points(train_on_parts((ESTIMATORS | LEARNERS)[estimator](), X, y, cuts))
+    measured = pilot_points(train_on_parts((ESTIMATORS | LEARNERS)[learner](), X, y, cuts))
     return {name: np.asarray(getattr(measured, name)).tolist() for name in STORED}
 
 
-def true_error(family: Any, name: str, estimator: str, n: int, index: int) -> float:
+def true_error(family: Any, learner: str, name: str, n: int, index: int) -> float:
     (X, y), (X_test, y_test) = family.split(n, generator(name, n, index, "truth"))
-    return 1.0 - float((ESTIMATORS | LEARNERS)[estimator]().fit(X, y).score(X_test, y_test))
+    return 1.0 - float((ESTIMATORS | LEARNERS)[learner]().fit(X, y).score(X_test, y_test))
 
 
 def targets(n: int, most: int) -> list[int]:
@@ -126,23 +124,39 @@ def targets(n: int, most: int) -> list[int]:
     return sorted({m for m in (2 * n, min(4 * n, most)) if n * 1.3 <= m <= most})
 
 
-def cells(
-    by_name: dict[str, Any], estimator: str, pilots: list[int], repeats: int, truths: int
-) -> Iterator[tuple[Any, ...]]:
-    """Yield what to compute, a pilot of each family first; so an early stop leaves no gap."""
-    sizes = {
-        name: [n for n in pilots if targets(n, family.most)] for name, family in by_name.items()
+class Pilot(NamedTuple):
+    """What was measured on a pilot, and the true errors at the sizes to predict."""
+
+    family: str
+    learner: str
+    size: int
+    measured: CurvePoints
+    true: dict[int, float]
+
+
+def pilots_of(
+    name: str, family: Any, learner: str, sizes: list[int], repeats: int, truths: int, kept: Kept
+) -> Iterator[Pilot]:
+    """Yield the pilots of a family."""
+
+    def get(kind: str, work: Callable[..., Any], n: int, count: int) -> list[Any]:
+        keys = [(learner, name, n, index) for index in range(count)]
+        return [kept.get(json.dumps([kind, *key]), partial(work, family, *key)) for key in keys]
+
+    # Held-out parts of a stored set are small: more of them.
+    total = truths if isinstance(family, Simulated) else 5 * truths // 2
+    sizes = [n for n in sizes if targets(n, family.most)]
+    true = {
+        m: max(float(np.mean(get("truth", true_error, m, total))), LEAST)
+        for m in sorted({m for n in sizes for m in targets(n, family.most)})
     }
-    for index in range(repeats):
-        for name in by_name:
-            for n in sizes[name]:
-                yield ("pilot", estimator, name, n, index)
-        for name, family in by_name.items():
-            # Held-out parts of a stored set are small: more of them.
-            total = truths if isinstance(family, Simulated) else 5 * truths // 2
-            for n in sorted({m for pilot in sizes[name] for m in targets(pilot, family.most)}):
-                for one in range(index * total // repeats, (index + 1) * total // repeats):
-                    yield ("truth", estimator, name, n, one)
+    for n in sizes:
+        ahead = {m: error for m, error in true.items() if 1.3 * n <= m <= 4 * n}
+        for stored in get("pilot", observe_pilot, n, repeats):
+            arrays: Any = {k: np.array(v) if isinstance(v, list) else v for k, v in stored.items()}
+            metrics = (ERROR, get_metric("auc"))[: len(arrays["errors"])]
+            measured = CurvePoints(metrics=metrics, prior=PILOT, **arrays)
+            yield Pilot(name, learner, n, measured, ahead)
 
 
 class PowerLaws(LearningCurves):
@@ -165,8 +179,6 @@ class PowerLaws(LearningCurves):
         return metric.of_gaussians(np.maximum(distance, 0.0), 0.0, 0.5)
 
 
-Predictions = list[tuple[str, Any]]
-"""Family, and true error, lower end, median and upper end."""
 METHODS: dict[str, Callable[[CurvePoints], Any]] = {
     "ours": extrapolate,
     "power law, errors and ranks": lambda m: extrapolate(m, PowerLaws),
@@ -184,78 +196,33 @@ def without_ranks(measured: CurvePoints) -> CurvePoints:
     )
 
 
-class Results:
-    """Pilots and true errors that were kept."""
-
-    def __init__(self, results: dict[str, Any], estimators: list[str]) -> None:
-        errors: dict[tuple[str, int], list[float]] = defaultdict(list)
-        self.pilots: dict[tuple[str, int, int], CurvePoints] = {}
-        for text, result in results.items():
-            kind, used, name, n, index = json.loads(text)
-            name = f"{name}, {used}" if len(estimators) > 1 else name
-            if used not in estimators:
-                continue
-            if kind == "truth":
-                errors[name, n].append(result)
-                continue
-            arrays: Any = {k: np.array(v) if isinstance(v, list) else v for k, v in result.items()}
-            metrics = (ERROR, get_metric("auc"))[: len(arrays["errors"])]
-            self.pilots[name, n, index] = CurvePoints(metrics=metrics, prior=PILOT, **arrays)
-        self.truth = {key: max(float(np.mean(each)), LEAST) for key, each in errors.items()}
-
-    def cases(self) -> Iterator[tuple[str, int, CurvePoints, list[int]]]:
-        """Yield the family of each pilot, its size and measurements, and the sizes to predict."""
-        for (name, n, _), measured in self.pilots.items():
-            sizes = [m for family, m in self.truth if family == name and 1.3 * n <= m <= 4 * n]
-            if sizes:
-                yield name, n, measured, sizes
-
-    def predictions(self, method: Callable[[CurvePoints], Any]) -> Predictions:
-        rows: Predictions = []
-        for name, _, measured, sizes in self.cases():
-            levels = method(measured).quantiles(ERROR, np.array(sizes, float), (0.1, 0.5, 0.9))
-            rows += [
-                (name, (self.truth[name, m], *row)) for m, row in zip(sizes, levels, strict=True)
-            ]
-        return rows
-
-    def stays(self) -> list[float]:
-        """Return how far, in logarithms, the last measured error is from what is predicted."""
-        return [
-            abs(math.log(max(measured.errors[0, -1], 0.5 / n) / self.truth[name, m]))
-            for name, n, measured, sizes in self.cases()
-            for m in sizes
+def predictions(pilots: list[Pilot], method: Callable[[CurvePoints], Any]) -> pd.DataFrame:
+    rows: list[Any] = []
+    for pilot in pilots:
+        sizes = np.array([*pilot.true], dtype=float)
+        levels = method(pilot.measured).quantiles(ERROR, sizes, (0.1, 0.5, 0.9))
+        fresh = "fresh" if pilot.family in FRESH else "designed on"
+        stays = max(pilot.measured.errors[0, -1], 0.5 / pilot.size)
+        rows += [
+            (pilot.family, pilot.learner, fresh, stays, true, *row)
+            for true, row in zip(pilot.true.values(), levels, strict=True)
         ]
+    return pd.DataFrame(rows, columns=["family", "learner", "fresh", "stays", *INTERVAL])
 
 
-def figures(rows: list[Any]) -> list[float]:
-    true, lower, median, upper = np.array(rows).T
-    off = np.log(median / true)
-    missed = np.maximum(lower - true, 0.0) + np.maximum(true - upper, 0.0)
-    held, width = np.mean((lower <= true) & (true <= upper)), upper - lower
-    score = np.mean(width + 10.0 * missed)
-    return [len(rows), held, np.median(np.abs(off)), np.median(off), np.median(width), score]
-
-
-def show(results: Results) -> None:
-    """Print how the methods did: in all, by family and, if there are several, by learner."""
-    table = Table("method:30", "n:4d", "held:5.0%", "|log|:7.3f", "bias:+7.3f", "width:7.3f",
-                  "score:7.3f")  # fmt: skip
+def show(pilots: list[Pilot]) -> None:
+    """Print how the methods did: in all, and ours by family and, if there are several, learner."""
+    table = interval_table()
+    several = len({pilot.learner for pilot in pilots}) > 1
     for title, method in METHODS.items():
-        rows = results.predictions(method)
-        table.add(title, *figures([row for _, row in rows]))
-        parts: dict[str, list[Any]] = defaultdict(list)
-        for name, row in rows:
-            family, _, learner = name.partition(", ")
-            if not learner:
-                parts["  fresh" if family in FRESH else "  designed on"].append(row)
-            if title == "ours":
-                for part in filter(None, (family, learner)):
-                    parts[f"    {part}"].append(row)
-        for name in sorted(parts, reverse=True):
-            table.add(name, *figures(parts[name]))
-    stays = results.stays()
-    print(f"the error stays: {len(stays)}, |log| {np.median(stays):.3f}")
+        rows = predictions(pilots, method)
+        table.add(title, *figures(rows))
+        parts = ["family", *(["learner"] if several else ["fresh"])] if title == "ours" else []
+        for part in parts:
+            for name, its_rows in rows.groupby(part):
+                table.add(f"    {name}", *figures(its_rows))
+    off = np.exp(np.median(np.abs(np.log(rows["stays"] / rows["true"]))))
+    print(f"it stays as it is: off by {off:.3f}")
 
 
 def main(
@@ -268,18 +235,15 @@ def main(
     pilots: list[int] | None = None,
     repeats: int = 8,
     truths: int = 24,
-    report: bool = False,
 ) -> None:
-    estimators, kept = [*LEARNERS] if tables else [estimator], Kept(out)
-    sizes = pilots or (ROWS_OF_PILOTS if tables else PILOTS)
+    sizes, kept = pilots or (ROWS_OF_PILOTS if tables else PILOTS), Kept(out)
     by_name = ordinary_tables() if tables else all_families(data)
-    by_name = {name: by_name[name] for name in families or by_name}
-    for one in () if report else estimators:
-        for key in cells(by_name, one, sizes, repeats, truths):
-            kind, _, name, n, index = key
-            work: Any = observe_pilot if kind == "pilot" else true_error
-            kept.get(json.dumps(key), partial(work, by_name[name], name, one, n, index))
-    show(Results(kept.results, estimators))
+    show([
+        pilot
+        for learner in (LEARNERS if tables else [estimator])
+        for name in families or by_name
+        for pilot in pilots_of(name, by_name[name], learner, sizes, repeats, truths, kept)
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -21,10 +21,11 @@ average behind ``plan.error`` was designed.
 """
 
 import math
-import time
 import warnings
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -44,34 +45,47 @@ def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
     return float(np.exp(rng.uniform(math.log(low), math.log(high))))
 
 
-class Checked:
-    """Plans beside what was achieved, in a table."""
+def random_problem(rng: np.random.Generator, fewest: int) -> SparseTokenProblem:
+    """Return a problem of up to 200 tokens, a quarter of which may carry the signal."""
+    n_tokens = round(log_uniform(rng, fewest, 200))
+    n_signal = round(log_uniform(rng, 1, max(1, n_tokens / 4)))
+    signal, rate = round(rng.uniform(1.5, 8.0), 2), round(rng.uniform(0.1, 0.7), 2)
+    return SparseTokenProblem(n_tokens, n_signal, signal, rate)
 
-    def __init__(self, allowance: float, bars: float) -> None:
-        self.allowance, self.bars = allowance, bars
-        self.ratios: list[tuple[float, float]] = []
-        self.true: list[bool] = []
-        self._table = Table(
-            *(":4", "model:12", "L:4d", "R:3d", "signal:6.2f", "rate:5.2f", "dim:4d", "n:6d"),
-            *("limit:7.4f", "planned:7.4f", "achieved:16s", "ratio:6.2f", "plan s:6.1f"),
-        )
 
-    def add(self, planned: Plan, errors: list[float], seconds: float, extra: float = 0.0) -> None:
-        """Judge a plan; ``extra`` is a standard error beside that of the trials."""
-        mean, error = mean_and_error(errors)
-        bar = math.hypot(error, extra)
-        true = abs(mean - planned.error) <= self.bars * bar + self.allowance * planned.error
-        self.true.append(bool(true))
-        self.ratios.append((mean / planned.error, error / planned.error))
+def check(
+    title: str,
+    plans: Iterator[Plan],
+    count: int,
+    achieve: Callable[[Plan], list[float]],
+    bars: float,
+    allowance: float,
+    *,
+    noisy_plans: bool = False,
+) -> Any:
+    """Set so many plans beside what is achieved; return the ratios with their standard errors.
+
+    A plan is true within so many standard errors plus a fraction of it; of ``noisy_plans`` the own
+    standard error counts too.
+    """
+    true, ratios = [], []
+    table = Table(
+        *(":4", "model:12", "L:4d", "R:3d", "signal:6.2f", "rate:5.2f", "dim:4d", "n:6d"),
+        *("limit:7.4f", "planned:7.4f", "achieved:16s", "ratio:6.2f"),
+    )
+    for planned in islice(plans, count):
+        mean, error = mean_and_error(achieve(planned))
+        bar = math.hypot(error, planned.error.uncertainty if noisy_plans else 0.0)
+        true.append(bool(abs(mean - planned.error) <= bars * bar + allowance * planned.error))
+        ratios.append((mean / planned.error, error / planned.error))
         p: Any = planned.problem
         facts = p.n_tokens, p.n_signal, p.signal, p.positive_rate, planned.dim, planned.n_samples
-        self._table.add(
-            "ok" if true else "MISS", planned.model, *facts, planned.limit_error, planned.error,
-            f"{mean:.4f} ± {error:.4f}", mean / planned.error, seconds,
+        table.add(
+            "ok" if true[-1] else "MISS", planned.model, *facts, planned.limit_error,
+            planned.error, f"{mean:.4f} ± {error:.4f}", mean / planned.error,
         )  # fmt: skip
-
-    def total(self, words: str) -> None:
-        print(f"{words}: {sum(self.true)} of {len(self.true)} true", flush=True)
+    print(f"{title}: {sum(true)} of {len(true)} true", flush=True)
+    return np.array(ratios).T
 
 
 def simulate(planned: Plan, trials: int) -> list[float]:
@@ -91,49 +105,41 @@ def simulate(planned: Plan, trials: int) -> list[float]:
 # The default classifier
 
 
-class Study(NamedTuple):
-    """A problem and a size, and the optimum there."""
-
-    problem: SparseTokenProblem
-    dim: int
-    n_samples: int
-    reached: float
+Study = tuple[SparseTokenProblem, int, int]
+"""A problem, a dimension and a number of samples."""
 
 
-def drawn_studies(seed: int, most: float) -> Iterator[Study]:
-    """Draw problems of all kinds and sizes, in which something but not everything is learned.
+def drawn_studies(seed: int, most: float) -> Iterator[tuple[Study, float]]:
+    """Draw studies in which something but not everything is learned; yield the optimum too.
 
     ``most`` is the largest number of numbers in a training set, which the time grows with.
     """
     rng = np.random.default_rng(seed)
     while True:
-        dim, n_tokens = round(log_uniform(rng, 20, 400)), round(log_uniform(rng, 2, 200))
-        n_signal = round(log_uniform(rng, 1, max(1, n_tokens / 4)))
-        signal, rate = round(rng.uniform(1.5, 8.0), 2), round(rng.uniform(0.1, 0.7), 2)
+        dim, problem = round(log_uniform(rng, 20, 400)), random_problem(rng, 2)
+        rate = problem.positive_rate
         n_samples = round(log_uniform(rng, max(20, fewest_samples(rate)), 2000))
-        if n_samples * n_tokens * dim > most:
+        if n_samples * problem.n_tokens * dim > most:
             continue
-        problem = SparseTokenProblem(n_tokens, n_signal, signal, rate)
         reached = float(optimal(problem, n_samples / dim).from_nothing.test_error)
         if 0.003 < reached < 0.85 * min(rate, 1.0 - rate):
-            yield Study(problem, dim, n_samples, reached)
+            yield (problem, dim, n_samples), reached
+
+
+def default_plans(seed: int, most: float) -> Iterator[Plan]:
+    """Plan for the error that is expected of about as many samples as were drawn."""
+    for (problem, dim, n_samples), _ in drawn_studies(seed, most):
+        expected = plan(problem=problem, dim=dim, n_samples=n_samples).error
+        try:
+            yield plan(problem=problem, dim=dim, error=float(f"{expected:.2g}"))
+        except ValueError:  # the error of chance, or rounded beyond the floor
+            continue
 
 
 def check_default(*, problems: int = 40, trials: int = 5, seed: int = 2, most: float = 2e6) -> None:
-    checked = Checked(0.15, 2.0)
-    for study in drawn_studies(seed, most):
-        expected = plan(problem=study.problem, dim=study.dim, n_samples=study.n_samples).error
-        begun = time.process_time()
-        try:
-            planned = plan(problem=study.problem, dim=study.dim, error=float(f"{expected:.2g}"))
-        except ValueError:  # the error of chance, or rounded beyond the floor
-            continue
-        elapsed = time.process_time() - begun
-        checked.add(planned, simulate(planned, trials), elapsed)
-        if len(checked.true) == problems:
-            break
-    checked.total("within 15 % plus two standard errors")
-    ratio, noise = np.array(checked.ratios).T
+    plans, achieve = default_plans(seed, most), partial(simulate, trials=trials)
+    words = "within 15 % plus two standard errors"
+    ratio, noise = check(words, plans, problems, achieve, 2.0, 0.15)
     off = np.exp(np.abs(np.log(ratio)))
     print(
         f"mean ratio {ratio.mean():.3f}, scatter {np.log(ratio).std():.3f}, worst factor "
@@ -147,22 +153,17 @@ def fit_law(*, problems: int = 80, trials: int = 4, seed: int = 1, most: float =
     model = models.get(models.DEFAULT)
     table = Table("optimum:8.4f", "1/n:8.4f", "d/(nL):8.4f", "error:8.4f", "s.e.:8.4f", "dim:4d",
                   "problem:60")  # fmt: skip
-    for study in drawn_studies(seed, most):
-        seeds = np.random.SeedSequence(seed + len(rows)).spawn(trials)
-        alpha = study.n_samples / study.dim
-        trained = [
-            model.trial(study.problem, alpha, study.dim, {}, np.random.default_rng(one))
-            for one in seeds
-        ]
-        error, spread = mean_and_error([float(one.test_error) for one in trained])
-        cost = 1.0 / study.n_samples, 1.0 / (alpha * study.problem.n_tokens)
-        rows.append((study.reached, *cost, error, spread))
-        table.add(*rows[-1], study.dim, study.problem)
-        if len(rows) == problems:
-            break
-    reached, by_sample, by_token, error, spread = np.array(rows).T
-    columns = -np.log(reached)[:, None] * np.stack([by_sample, by_token], axis=1)
-    excess, weight = np.log(error / reached), 1.0 / np.hypot(0.1, spread / error)
+    for (problem, dim, n_samples), reached in islice(drawn_studies(seed, most), problems):
+        alpha, errors = n_samples / dim, []
+        for one in np.random.SeedSequence(seed + len(rows)).spawn(trials):
+            trained = model.trial(problem, alpha, dim, {}, np.random.default_rng(one))
+            errors.append(float(trained.test_error))
+        cost = 1.0 / n_samples, 1.0 / (alpha * problem.n_tokens)
+        rows.append((reached, *cost, *mean_and_error(errors)))
+        table.add(*rows[-1], dim, problem)
+    best, by_sample, by_token, error, spread = np.array(rows).T
+    columns = -np.log(best)[:, None] * np.stack([by_sample, by_token], axis=1)
+    excess, weight = np.log(error / best), 1.0 / np.hypot(0.1, spread / error)
     law, *_ = np.linalg.lstsq(columns * weight[:, None], excess * weight, rcond=None)
     scatter, noise = np.std(excess - columns @ law), math.sqrt(np.mean((spread / error) ** 2))
     print(f"k = {law[0]:.2f}, c = {law[1]:.3f}, scatter {scatter:.3f}, by the trials {noise:.3f}")
@@ -211,40 +212,43 @@ def check_estimates(*, problems: int = 60, seed: int = 0, most: float = 2e6) -> 
 # Two-step attention and pooling
 
 
-def drawn_cases(model: str, seed: int) -> Iterator[tuple[Any, ...]]:
-    """Draw problems of all kinds, each with a target between its floor and chance.
+def protocol_plans(model: str, seed: int) -> Iterator[Plan]:
+    """Plan for problems of all kinds, each with a target between its floor and chance.
 
-    Those whose floor is above half of chance are left out: there is little to plan for.
+    Those whose floor is above half of chance are left out: there is little to plan for. So are
+    those that are beyond reach of a simulation.
     """
     rng = np.random.default_rng(seed)
     while True:
-        n_tokens = round(log_uniform(rng, 5, 200))
-        n_signal = max(1, round(log_uniform(rng, 1, n_tokens / 4)))
-        signal, rate = round(rng.uniform(1.5, 8.0), 2), round(rng.uniform(0.1, 0.7), 2)
-        problem = SparseTokenProblem(n_tokens, n_signal, signal, rate)
+        problem = random_problem(rng, 5)
         floor = oracle_error(problem, "attention" if model == "two-step" else model)
-        chance = min(rate, 1.0 - rate)
+        chance = min(problem.positive_rate, 1.0 - problem.positive_rate)
         share = rng.uniform(0.3, 0.8)  # of the way from the floor to chance, in logarithms
-        if floor < 0.5 * chance:
-            error = max(floor, 0.005) ** (1.0 - share) * chance**share
-            yield n_tokens, n_signal, signal, rate, float(f"{error:.2g}")
-
-
-def check_protocol(model: str, cases: Any, count: int, trials: int) -> None:
-    """Check plans for so many problems, but for those that are beyond reach of a simulation."""
-    checked = Checked(0.10, 3.0)
-    for *problem, error in cases:
-        begun = time.process_time()
+        if floor >= 0.5 * chance:
+            continue
+        error = float(f"{max(floor, 0.005) ** (1.0 - share) * chance**share:.2g}")
         try:
-            planned = plan(dim=DIM, model=model, problem=SparseTokenProblem(*problem), error=error)
+            planned = plan(dim=DIM, model=model, problem=problem, error=error)
         except UnreachableError:
             continue
         if planned.n_samples <= MOST_SAMPLES * DIM:
-            elapsed = time.process_time() - begun
-            checked.add(planned, simulate(planned, trials), elapsed)
-        if len(checked.true) == count:
-            break
-    checked.total(model)
+            yield planned
+
+
+def plans_of_few(seed: int) -> Iterator[Plan]:
+    """Plan what 20 to 60 samples achieve."""
+    rng = np.random.default_rng(seed)
+    while True:
+        n_tokens, n_samples = int(rng.integers(3, 40)), int(rng.integers(20, 61))
+        n_signal = int(rng.integers(1, n_tokens // 4 + 2))
+        dim, model = int(rng.choice([10, 30, 100, 300])), str(rng.choice(["two-step", "pooled"]))
+        signal, rate = round(rng.uniform(3.0, 9.0), 2), round(rng.uniform(0.2, 0.6), 2)
+        if n_samples < fewest_samples(rate):
+            continue
+        problem = SparseTokenProblem(n_tokens, n_signal, signal, rate)
+        planned = plan(n_samples=n_samples, dim=dim, problem=problem, model=model)
+        if planned.error <= 0.9 * min(rate, 1.0 - rate):  # something is learned
+            yield planned
 
 
 def on_dense_samples(planned: Plan, trials: int) -> list[float]:
@@ -263,29 +267,12 @@ def on_dense_samples(planned: Plan, trials: int) -> list[float]:
     return errors
 
 
-def check_few(count: int, trials: int, seed: int) -> None:
-    """Compare the errors planned for 20 to 60 samples with what is achieved."""
-    rng, checked = np.random.default_rng(seed), Checked(0.15, 3.0)
-    while len(checked.true) < count:
-        n_tokens, n_samples = int(rng.integers(3, 40)), int(rng.integers(20, 61))
-        n_signal = int(rng.integers(1, n_tokens // 4 + 2))
-        dim, model = int(rng.choice([10, 30, 100, 300])), str(rng.choice(["two-step", "pooled"]))
-        signal, rate = round(rng.uniform(3.0, 9.0), 2), round(rng.uniform(0.2, 0.6), 2)
-        if n_samples < fewest_samples(rate):
-            continue
-        problem, begun = SparseTokenProblem(n_tokens, n_signal, signal, rate), time.process_time()
-        planned = plan(n_samples=n_samples, dim=dim, problem=problem, model=model)
-        if planned.error > 0.9 * min(rate, 1.0 - rate):
-            continue  # nothing is learned: nothing to be wrong about
-        elapsed, noise = time.process_time() - begun, planned.error.uncertainty
-        checked.add(planned, on_dense_samples(planned, trials), elapsed, noise)
-    checked.total("20 to 60 samples")
-
-
 def check_protocols(*, problems: int = 16, trials: int = 40) -> None:
+    achieve = partial(simulate, trials=trials)
     for model, count, seed in (("two-step", problems, 3), ("pooled", problems // 2, 4)):
-        check_protocol(model, drawn_cases(model, seed), count, trials)
-    check_few(5 * problems // 2, 5 * trials, seed=5)
+        check(model, protocol_plans(model, seed), count, achieve, 3.0, 0.10)
+    few, dense = 5 * problems // 2, partial(on_dense_samples, trials=5 * trials)
+    check("20 to 60 samples", plans_of_few(5), few, dense, 3.0, 0.15, noisy_plans=True)
 
 
 if __name__ == "__main__":

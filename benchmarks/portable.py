@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 import sparsetoken as st
 from benchmarks.families import bag_sets
+from benchmarks.peers import OURS, Makers
 from benchmarks.report import Table, run
 
 BOUND = 1e-3
@@ -73,13 +74,16 @@ def halved(X: st.Sequences, y: NDArray[Any]) -> Case:
     return Case(X[first], y[first], X[second])
 
 
-def cases(folder: Path | None, quick: bool) -> Iterator[tuple[str, Case]]:
+def cases(data: Path | None, quick: bool) -> Iterator[tuple[str, Case]]:
     """Yield data of many kinds by name."""
-    yield "20 tokens x 30", synthetic(100, 20, 30, 4.0, 1)
+    first = synthetic(100, 20, 30, 4.0, 1)
+    yield "20 tokens x 30", first
     three = synthetic(150, 6, 12, 4.0, 4)
     yield "three classes", three._replace(y=np.where(np.arange(150) % 3 == 0, 2, three.y))
     if quick:
         return
+    import dask.array
+
     yield "5 tokens x 8", synthetic(100, 5, 8, 4.0, 2)
     yield "50 tokens x 64", synthetic(120, 50, 64, 6.0, 3)
     plain = synthetic(120, 8, 16, 4.0, 5)
@@ -88,15 +92,22 @@ def cases(folder: Path | None, quick: bool) -> Iterator[tuple[str, Case]]:
     yield "sample weights", plain._replace(fit={"sample_weight": weights})
     single = synthetic(120, 10, 20, 4.0, 6)
     yield "float32", single._replace(X=single.X.astype(np.float32))
-    for name, bags in bag_sets(folder, ["needle", "tiger", "fox", "musk1"]).items():
+    for name, bags in bag_sets(data, ["needle", "tiger", "fox", "musk1"]).items():
         yield name, halved(*bags)
+    with tempfile.TemporaryDirectory() as folder:
+        st.Sequences.from_list(list(first.X)).save(Path(folder, "s"))
+        yield "folder", first._replace(X=st.Sequences.open(Path(folder, "s")))
+    yield "Dask", first._replace(X=dask.array.from_array(first.X, chunks=(40, -1, -1)))
 
 
-CLASSIFIERS: dict[str, Callable[..., Any]] = {
-    "SparseToken": st.SparseTokenClassifier,
-    "Attention": st.AttentionClassifier,
-    "Bayes": st.BayesAttentionClassifier,
-    "TwoStep": st.TwoStepAttentionClassifier,
+STACKED: Makers = {
+    "SparseToken": OURS["sparsetoken"],
+    "Attention": OURS["attention"],
+    "Bayes": OURS["bayes"],
+}
+CLASSIFIERS: Makers = {
+    **STACKED,
+    "TwoStep": lambda: st.TwoStepAttentionClassifier(random_state=0),
     "Pooled": st.PooledClassifier,
     "Vectorized": st.VectorizedClassifier,
 }
@@ -104,37 +115,12 @@ CLASSIFIERS: dict[str, Callable[..., Any]] = {
 
 def scores(name: str, case: Case) -> NDArray[Any] | None:
     """Return the scores of a classifier, None if it does not take such data."""
-    stacked = name in ("SparseToken", "Attention", "Bayes")
-    if "groups" in case.fit and not stacked:
-        return None
-    if not stacked and len(np.unique(case.y)) > 2:
+    if name not in STACKED and ("groups" in case.fit or len(np.unique(case.y)) > 2):
         return None
     if name == "Vectorized" and not isinstance(case.X, np.ndarray):
         return None
-    random = {} if name in ("Pooled", "Vectorized") else {"random_state": 0}
-    model = CLASSIFIERS[name](**random)
-    return np.asarray(model.fit(case.X, case.y, **case.fit).decision_function(case.new))
-
-
-def all_scores(folder: Path | None, quick: bool) -> dict[str, NDArray[Any]]:
-    """Return the scores of every case and classifier."""
-    results = {}
-    with tempfile.TemporaryDirectory() as temporary:
-        listed = dict(cases(folder, quick))
-        if not quick:
-            import dask.array
-
-            first = next(iter(listed.values()))
-            st.Sequences.from_list(list(first.X)).save(Path(temporary, "s"))
-            listed["folder"] = first._replace(X=st.Sequences.open(Path(temporary, "s")))
-            chunks = dask.array.from_array(first.X, chunks=(40, -1, -1))
-            listed["Dask"] = first._replace(X=chunks)
-        for label, case in listed.items():
-            for name in CLASSIFIERS:
-                score = scores(name, case)
-                if score is not None:
-                    results[f"{label} | {name}"] = score
-    return results
+    fitted = CLASSIFIERS[name]().fit(case.X, case.y, **case.fit)
+    return np.asarray(fitted.decision_function(case.new))
 
 
 def measure(kind: str | None, folder: Path | None, quick: bool) -> dict[str, NDArray[Any]]:
@@ -183,7 +169,12 @@ def main(
 ) -> None:  # fmt: skip
     folder = None if data is None else data.resolve()
     if out is not None:
-        results: Any = all_scores(folder, quick)
+        results: dict[str, Any] = {
+            f"{label} | {name}": score
+            for label, case in cases(folder, quick)
+            for name in CLASSIFIERS
+            if (score := scores(name, case)) is not None
+        }
         np.savez(out, **results)
         return
     names, here = kinds.split(","), measure(None, folder, quick)

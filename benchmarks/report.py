@@ -7,6 +7,7 @@ import re
 import statistics
 import sys
 import time
+import timeit
 import tracemalloc
 import types
 from collections.abc import Callable, Iterable
@@ -22,34 +23,27 @@ def run(command: Callable[..., Any], **others: Callable[..., Any]) -> None:
     words = sys.argv[1:]
     if words and words[0] in others:
         command = others[words.pop(0)]
-    how = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        description=sys.modules[command.__module__].__doc__, formatter_class=how
-    )
-    parameters = inspect.signature(command).parameters
-    for name, one in parameters.items():
-        kind = _inner(one.annotation, types.UnionType)
-        several = get_origin(kind) is list or one.kind is one.VAR_POSITIONAL
-        option = f"--{name.replace('_', '-')}" if one.kind is one.KEYWORD_ONLY else name
+    about, how = sys.modules[command.__module__].__doc__, argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=about, formatter_class=how)
+    rest = None
+    for name, one in inspect.signature(command).parameters.items():
+        kind, several = one.annotation, one.kind is one.VAR_POSITIONAL
+        if several:
+            rest = name
+        for wrapper in (types.UnionType, list):  # X | None, list[X]
+            if get_origin(kind) is wrapper:
+                kind, several = get_args(kind)[0], several or wrapper is list
+        default = () if one.default is one.empty else one.default
+        if one.kind is one.KEYWORD_ONLY:
+            name = f"--{name.replace('_', '-')}"
         if kind is bool:
-            parser.add_argument(option, action="store_true")
+            parser.add_argument(name, action="store_true")
             continue
-        optional = option == name and one.default is not one.empty
+        optional = one.kind is not one.KEYWORD_ONLY and one.default is not one.empty
         nargs: Any = "*" if several else "?" if optional else None
-        parser.add_argument(option, type=_inner(kind, list), nargs=nargs, default=one.default)
+        parser.add_argument(name, type=kind, nargs=nargs, default=default)
     values = vars(parser.parse_args(words))
-    positional: list[Any] = []
-    for name, one in parameters.items():
-        if one.kind is one.VAR_POSITIONAL:
-            positional += values.pop(name) or []
-        elif one.kind is not one.KEYWORD_ONLY:
-            positional.append(values.pop(name))
-    command(*positional, **values)
-
-
-def _inner(annotation: Any, outer: Any) -> Any:
-    """Return X of ``X | None`` or of ``list[X]``, if it is one."""
-    return get_args(annotation)[0] if get_origin(annotation) is outer else annotation
+    command(*(values.pop(rest) if rest else ()), **values)
 
 
 class Row(NamedTuple):
@@ -78,7 +72,7 @@ def seconds(
     """Median wall-clock time of ``call``, after one run to warm up unless told otherwise."""
     if warm:
         call()
-    return statistics.median(_once(call, clock) for _ in range(repeats))
+    return statistics.median(timeit.repeat(call, timer=clock, repeat=repeats, number=1))
 
 
 def cpu_seconds(call: Callable[[], Any], repeats: int = 5, warm: bool = True) -> float:
@@ -89,13 +83,8 @@ def cpu_seconds(call: Callable[[], Any], repeats: int = 5, warm: bool = True) ->
 def ratio(call: Callable[[], Any], baseline: Callable[[], Any], repeats: int = 9) -> float:
     """Median of time(call)/time(baseline) over interleaved pairs, so that both see one machine."""
     call(), baseline()
-    return statistics.median(_once(call) / _once(baseline) for _ in range(repeats))
-
-
-def _once(call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
-    start = clock()
-    call()
-    return clock() - start
+    pairs = ([timeit.timeit(one, number=1) for one in (call, baseline)] for _ in range(repeats))
+    return statistics.median(ours / other for ours, other in pairs)
 
 
 def peak_bytes(call: Callable[[], Any]) -> int:

@@ -8,24 +8,16 @@ alone, by another quadrature than the solver's. It must also agree with half the
 
 ``--out rows.csv`` keeps all numbers; ``--compare rows.csv others.csv`` prints those that differ by
 more than their error bars. Two processors, or two versions, must agree.
-
-``models [MODELS] [SEED]`` loads altered model files, in a process of its own. Also with a number
-and a seed, and each in a module of its own: ``stack`` tries easy problems, ``streams`` harmless
-streams, ``files`` damaged files, ``labels`` tables of labels with odd columns, ``unlabelled`` the
-worth of unlabelled sequences, and ``families`` bags unlike our model.
 """
 
-import importlib
 import math
-import subprocess
 import sys
 import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,14 +35,7 @@ POINTS = 16384
 SECONDS = 10.0
 RIDGELESS = 1e-10  # what stands for the limit of no ridge
 NUMBERS = ("test_error", "train_loss", "auc", "train_error", "test_loss")
-TRIALS = {
-    "stack": "stack",
-    "streams": "streams",
-    "files": "damaged_files",
-    "labels": "labels",
-    "unlabelled": "unlabelled",
-    "families": "foreign_families",
-}
+NUMBERS_AND_BARS = [*NUMBERS, *(f"{name}_uncertainty" for name in NUMBERS)]
 _DRAWN = 4000  # points of the second check, per class
 
 
@@ -184,39 +169,26 @@ def _slope(loss: Loss, r: Any, label: Any, scale: Any) -> Any:
         return np.where(scale > 1e-8, (r - p) / scale, loss.derivative(p, label))
 
 
-def solve(setting: dict[str, Any]) -> tuple[Risk, dict[str, float], float, list[Any]]:
-    """Return a result, its numbers with their error bars, the CPU time and the warnings it took."""
+def judge(setting: dict[str, Any]) -> dict[str, Any]:
+    """Solve one setting and check the result: its numbers, the verdict and the reason for it."""
     start = time.process_time()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = risk(**setting)
-        estimates = {name: getattr(result, name) for name in NUMBERS}
-    numbers = {name: float(number) for name, number in estimates.items()}
-    numbers |= {f"{name}_uncertainty": each.uncertainty for name, each in estimates.items()}
-    return result, numbers, time.process_time() - start, list(caught)
-
-
-class Verdict(NamedTuple):
-    """What one setting led to."""
-
-    verdict: str
-    reason: str
-    seconds: float = 0.0
-    numbers: Mapping[str, float] = {}
-
-
-def judge(setting: dict[str, Any]) -> Verdict:
-    """Solve one setting and check the result."""
     try:
-        result, numbers, elapsed, caught = solve({**setting, "n_points": POINTS})
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = risk(**setting, n_points=POINTS)
+            estimates = {name: getattr(result, name) for name in NUMBERS}
+        elapsed = time.process_time() - start
+        numbers = {name: float(number) for name, number in estimates.items()}
+        numbers |= {f"{name}_uncertainty": each.uncertainty for name, each in estimates.items()}
         verdict, reason = _check(setting, result, numbers, caught)
         slow = verdict == "converged" and elapsed > SECONDS
-        return Verdict("slow" if slow else verdict, reason, elapsed, numbers)
+        found = {"verdict": "slow" if slow else verdict, "reason": reason}
+        return found | numbers | {"seconds": elapsed}
     except ValueError as error:
-        known = "reg must be > 0" in str(error)
-        return Verdict("refused" if known else "exception", str(error))
+        refused = "reg must be > 0" in str(error)
+        return {"verdict": "refused" if refused else "exception", "reason": str(error)}
     except Exception:
-        return Verdict("exception", traceback.format_exc(limit=-3))
+        return {"verdict": "exception", "reason": traceback.format_exc(limit=-3)}
 
 
 def _check(
@@ -236,9 +208,11 @@ def _check(
     if off > 1.0:
         return "wrong", f"stationarity {off:.3g}: {result} {result.readout}"
     if result.law.batches > 1:
-        half = solve({**setting, "n_points": POINTS // 2})[0]
-        bar = math.hypot(result.uncertainty, half.uncertainty)
-        gap = abs(half.test_error - result.test_error)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            half = risk(**setting, n_points=POINTS // 2)
+            bar = math.hypot(result.uncertainty, half.uncertainty)
+            gap = abs(half.test_error - result.test_error)
         if half.converged and gap > 8 * bar + 1e-6:
             return "wrong", f"{gap / bar:.0f} bars off half the points: {result}, {half}"
     return "converged", ""
@@ -264,61 +238,41 @@ def main(
     if compare:
         sys.exit(differences(*compare) > 0)
     rng = np.random.default_rng(seed)
-    judged: list[Verdict] = []
+    judged = []
     for index in range(settings):
         setting = random_setting(rng)
-        verdict, reason, elapsed, _ = one = judge(setting)
-        judged.append(one)
+        judged.append(judge(setting))
+        verdict, reason = judged[-1]["verdict"], judged[-1]["reason"]
         if (reason and verdict not in ("refused", "undetermined")) or verdict == "slow":
-            print(f"{verdict} #{index} ({elapsed:.2f} s): {setting}\n    {reason}", flush=True)
-    verdicts = Counter(each.verdict for each in judged)
+            print(f"{verdict} #{index}: {setting}\n    {reason}", flush=True)
+    table = pd.DataFrame(judged, columns=["verdict", "reason", "seconds", *NUMBERS_AND_BARS])
+    verdicts, seconds = Counter(table["verdict"]), table["seconds"].fillna(0.0)
     solved = settings - verdicts["refused"] - verdicts["undetermined"]
     percent = 100 * (verdicts["converged"] + verdicts["slow"]) / max(solved, 1)
-    times = [each.seconds for each in judged]
     print(f"converged: {percent:.2f} % of {solved}; {dict(verdicts)}; "
-          f"median {np.median(times):.3f} s, longest {max(times):.2f} s")  # fmt: skip
+          f"median {seconds.median():.3f} s, longest {seconds.max():.2f} s")  # fmt: skip
     if out is not None:
-        rows = [{"verdict": each.verdict, **each.numbers} for each in judged]
-        pd.DataFrame(rows).to_csv(out, index_label="setting")
+        table.drop(columns=["reason", "seconds"]).to_csv(out, index_label="setting")
 
 
 def differences(first: Path, second: Path) -> int:
     """Print the numbers of two tables that differ by more than their bars; return how many."""
     one, other = pd.read_csv(first), pd.read_csv(second)
-    verdicts = one["verdict"] != other["verdict"]
-    off, compared, largest = int(verdicts.sum()), 0, 0.0
-    for setting in verdicts.index[verdicts]:
-        print(f"#{setting}: {one['verdict'][setting]}, and {other['verdict'][setting]}")
     solved = one["verdict"].isin(["converged", "slow"]) & one["test_error"].notna()
-    for name in NUMBERS:
-        bar = np.maximum(one[f"{name}_uncertainty"], other[f"{name}_uncertainty"])
-        bars = ((one[name] - other[name]).abs() / bar)[solved]
-        off, compared = off + int((bars > 1.0).sum()), compared + len(bars)
-        largest = max(largest, bars.max())
-        for setting in bars.index[bars > 1.0]:
-            both = f"{one[name][setting]}, and {other[name][setting]}"
-            print(f"#{setting}: {name} {both}: {bars[setting]:.3g} bars")
-    print(f"{off} of {compared} numbers and {len(one)} verdicts differ; "
-          f"the largest difference is {largest:.2g} bars")  # fmt: skip
-    return off
-
-
-def altered_models(models: int = 2000, seed: int = 0) -> None:
-    """Print how many altered models ended how, and each that ended badly."""
-    script = Path(__file__).parents[1] / "tests" / "altered_models.py"
-    command = [sys.executable, str(script), str(models), str(seed)]
-    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    lines = ended.stdout.splitlines()
-    print(*(line for line in lines if "WRONG" in line), sep="\n")
-    if ended.returncode:
-        print(f"CRASH (exit code {ended.returncode}) at {lines[-1]}")
-    verdicts = Counter(line.partition(": ")[2].partition(":")[0] for line in lines)
-    for name, number in verdicts.most_common():
-        print(f"{number:>6} {name}")
+    bars = {
+        name: (one[name] - other[name]).abs()
+        / np.maximum(one[f"{name}_uncertainty"], other[f"{name}_uncertainty"])
+        for name in NUMBERS
+    }
+    each = pd.DataFrame(bars)[solved].stack()
+    verdicts, off = one["verdict"].compare(other["verdict"]), each[each > 1.0]
+    for differing in (verdicts, off):
+        if len(differing):
+            print(differing.to_string())
+    print(f"{len(off)} of {len(each)} numbers and {len(verdicts)} of {len(one)} verdicts differ; "
+          f"the largest difference is {each.max():.2g} bars")  # fmt: skip
+    return len(verdicts) + len(off)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] and sys.argv[1] in TRIALS:
-        run(importlib.import_module(f"benchmarks.{TRIALS[sys.argv.pop(1)]}").main)
-    else:
-        run(main, models=altered_models)
+    run(main)

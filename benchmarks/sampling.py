@@ -1,4 +1,4 @@
-"""The samplers against drawing their random numbers and against tokens."""
+"""The reduced sampler of a trained query against the two gradient steps on tokens."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,15 +8,11 @@ import numpy as np
 
 from benchmarks.report import Row, at_least, at_most, peak_bytes, ratio, seconds
 from sparsetoken import SparseTokenProblem
-from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.losses import Logistic
-from sparsetoken.pooling import Softmax
-from sparsetoken.problem import random_directions
-from sparsetoken.sampling import sample_features, sample_query
+from sparsetoken.sampling import sample_query
 
-L, DIM, N = 10, 1000, 5000
-PROBLEM = SparseTokenProblem(L, 1, 5.0)
-TRIAL_DIM = 200
+DIM = 1000
+PROBLEM = SparseTokenProblem(10, 1, 5.0)
 
 
 def dense_query(X: Any, y: Any) -> Any:
@@ -31,51 +27,7 @@ def dense_query(X: Any, y: Any) -> Any:
     return -20.0 / X[..., 0].size * np.tensordot(slope[:, np.newaxis] * scores, X, axes=2)
 
 
-def reduced_samples(problem: SparseTokenProblem, n: int, dim: int) -> Any:
-    """Draw query and training features without tokens."""
-    rng = np.random.default_rng(0)
-    learned = sample_query(problem, n, dim, loss=Logistic(), random_state=rng)
-    return sample_features(problem, n, learned.query, learned.direction, random_state=rng)
-
-
-def dense_samples(problem: SparseTokenProblem, n: int, dim: int) -> Any:
-    """Draw the tokens of both stages, take the two steps and pool the features."""
-    rng = np.random.default_rng(0)
-    (direction,) = random_directions(1, dim, rng)
-    query = dense_query(*problem.sample(n, dim, direction=direction, random_state=rng))
-    X, y = problem.sample(n, dim, direction=direction, random_state=rng)
-    return np.einsum("nl,nld->nd", Softmax().weights(X @ query), X), y
-
-
-def whole_trial(samples: Any) -> Any:
-    features, y = samples()
-    return fit_readout(features, 2.0 * y - 1.0, 1e-2, Logistic())
-
-
-def _rows_for(dtype: Any) -> Iterator[Row]:
-    query, direction = np.eye(DIM)[0] * 0.9 + np.eye(DIM)[1] * 0.4, np.eye(DIM)[0]
-
-    def normals(*shape: int) -> Any:
-        return np.random.default_rng(0).standard_normal(shape, dtype=dtype)
-
-    def features() -> Any:
-        return sample_features(PROBLEM, N, query, direction, dtype=dtype, random_state=0)
-
-    what = f"features, L=10 d=1000 n=5000, {dtype}"
-    cost = ratio(features, lambda: normals(N, DIM))
-    yield at_most(f"{what}: time / drawing n·d normals", cost, 1.5)
-    memory = peak_bytes(features) / (N * DIM * dtype.itemsize)
-    yield at_most(f"{what}: peak memory / feature matrix", memory, 1.2)
-    for problem in (PROBLEM, SparseTokenProblem(L, L, 5.0, 1.0)):
-        dense = partial(problem.sample, N // L, DIM, dtype=dtype, random_state=0)
-        what = f"dense sampling, {problem.n_signal} signal tokens of {L}, {dtype}"
-        cost = ratio(dense, lambda: normals(N // L, L, DIM))
-        yield at_most(f"{what}: time / drawing n·L·d normals", cost, 1.3)
-
-
 def rows() -> Iterator[Row]:
-    for dtype in (np.float64, np.float32):
-        yield from _rows_for(np.dtype(dtype))
     cost = ratio(
         lambda: dense_query(*PROBLEM.sample(2 * DIM, DIM, random_state=0)),
         lambda: sample_query(PROBLEM, 2 * DIM, DIM, loss=Logistic(), random_state=0),
@@ -86,11 +38,3 @@ def rows() -> Iterator[Row]:
     query = partial(sample_query, long, 20_000, 10_000, loss=Logistic(), random_state=0)
     yield at_most("query stage, L=10,000 d=10,000 n=20,000: seconds", seconds(query), 1.0, "s")
     yield at_most("query stage, L=10,000: peak memory", peak_bytes(query) / 1e9, 1.0, "GB")
-    for n_tokens in (10, 100):
-        arguments = SparseTokenProblem(n_tokens, 1, 5.0), 2 * TRIAL_DIM, TRIAL_DIM
-        what = f"L={n_tokens} d={TRIAL_DIM}: dense time / reduced time"
-        dense, reduced = (partial(one, *arguments) for one in (dense_samples, reduced_samples))
-        cost = ratio(dense, reduced, repeats=5)
-        yield at_least(f"samples of a trial, {what}", cost, 0.7 * n_tokens)
-        cost = ratio(partial(whole_trial, dense), partial(whole_trial, reduced), repeats=5)
-        yield at_least(f"whole trial, {what}", cost, 1.0)

@@ -1,6 +1,6 @@
 """Harmless streams: how many raise an alarm at any time, if 5 % are asked for.
 
-``python -m benchmarks.robustness streams [STREAMS] [SEED]``: so many of each of six kinds, for each
+``python -m benchmarks.streams [STREAMS] [SEED]``: so many of each of six kinds, for each
 of twelve training sets. Training sequences have about 30 tokens, streams 60. Scores are those of
 the beginnings of a sequence, all at once, which is what a stream has token by token.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.families import Rng
 from benchmarks.peers import QUICK
-from benchmarks.report import Table, mean_and_error
+from benchmarks.report import Table, mean_and_error, run
 
 RATE, FACTOR = 0.05, 1.5
 TRAIN, SHORT, LONG = 300, 30, 60
@@ -69,11 +69,6 @@ def alarms(model: Any, kind: str, n_streams: int, rng: Rng) -> int:
     whole = [STREAMS[kind](rng, LONG) for _ in range(n_streams)]
     beginnings = [tokens[:end] for tokens in whole for end in stream.checks]
     scores = model.decision_function(beginnings).reshape(n_streams, -1)
-    for tokens, score in zip(whole[:2], scores, strict=False):
-        stream.reset()
-        for token in tokens:
-            stream.update(token)
-        assert stream.alarm == (score.max() > stream.threshold)
     return int((scores.max(axis=1) > stream.threshold).sum())
 
 
@@ -92,3 +87,7 @@ def main(streams: int = 500, seed: int = 0, sets: int = 12) -> None:
             kept.append(RATE / FACTOR <= rate <= RATE * FACTOR)
             table.add(kind, name, rate, error, ", ".join(f"{100 * one:.1f}" for one in rates))
     print(f"within a factor {FACTOR}: {sum(kept)} of {len(kept)}")
+
+
+if __name__ == "__main__":
+    run(main)

@@ -4,6 +4,7 @@ Every number of random settings, populations among them, is compared with that o
 times the points. With a FILE, what is found is kept there and a second call goes on.
 """
 
+import contextlib
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -53,16 +54,10 @@ def scores(setting: dict[str, Any]) -> Iterator[tuple[str, float]]:
     yield "capacity", _compare(lambda n: capacity(problem, model, n_points=n, **query))
     if max(kind.n_tokens for kind in problem.kinds) <= 50:  # longer ones take long
         yield "oracle error", _compare(lambda n: theory.oracle_error(problem, model, n_points=n))
-        try:
-            yield "required signal", _compare(partial(_required, setting), 256)
-        except ValueError:  # wrong labels put a floor above the error
-            return
-
-
-def _required(setting: dict[str, Any], n_points: int) -> Estimate:
-    problem, rate = setting["problem"], setting["problem"].positive_rate
-    error = 0.5 * min(rate, 1.0 - rate)
-    return theory.required_signal(problem, setting["model"], error=error, n_points=n_points)
+        error = 0.5 * min(problem.positive_rate, 1.0 - problem.positive_rate)
+        required = partial(theory.required_signal, problem, model, error=error)
+        with contextlib.suppress(ValueError):  # wrong labels put a floor above the error
+            yield "required signal", _compare(lambda n: required(n_points=n), 256)
 
 
 def _compare(number: Callable[[int], Estimate], n_points: int = POINTS) -> float:

@@ -160,7 +160,7 @@ def test_a_truncated_file_is_said(tmp_path, ending):
 def test_damage_is_said(tmp_path, ending):
     """Flipped bytes and truncations give numbers or a sentence, never another error.
 
-    ``python -m benchmarks.robustness files`` does it with more files, each format in a process.
+    ``python -m benchmarks.damaged_files`` does it with more files, each format in a process.
     """
     path = write(tmp_path, f"x.{ending}")
     assert read_dataset(path).labels.tolist() == [0, 1] * 4

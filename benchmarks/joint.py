@@ -1,52 +1,22 @@
-"""Training dynamics and the joint minimum: time and accuracy.
+"""The joint minimum beside L-BFGS on dense tokens: ``python -m benchmarks.joint [TRIALS]``.
 
-``python -m benchmarks.training`` prints the rows; ``... joint [TRIALS]`` compares the joint minimum
-and its stability check with L-BFGS on dense tokens, at settings on which neither was tuned.
+Six settings drawn at random, on which neither the theory nor its stability check was tuned: the
+minimum, and whether L-BFGS finds it from the signal and from a random start.
 """
 
-import time
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
-from benchmarks.report import Row, Table, at_most, plus_minus, print_rows, run
+from benchmarks.report import Table, plus_minus, run
 from sparsetoken import SparseTokenProblem
 from sparsetoken.losses import Logistic
 from sparsetoken.models.training import gradient
 from sparsetoken.sampling import exact_performance, sample_feature_law
 from sparsetoken.sequences.sequences import as_sequences
-from sparsetoken.theory import ConvergenceWarning, joint_risk, training
-
-PROBLEM = SparseTokenProblem(10, 1, 5.0)
-RATES: dict[str, Any] = {
-    "swinging": {"lr_query": 8.0, "lr_readout": 2.0},
-    "calm": {"lr_query": 4.0, "lr_readout": 1.0},
-}
-BOUNDS = {"fresh": (1e-3, 5.0), "online": (1e-3, 5.0), "reused": (3e-3, 30.0)}
-NAMES = ("cosine", "query_norm", "readout_cosine", "readout_norm")
-
-
-def rows() -> Iterator[Row]:
-    for batches, (accuracy, limit) in BOUNDS.items():
-        training(PROBLEM, steps=2, alpha=1.0, batches=batches, n_points=256)  # compile
-        for name, rates in RATES.items():
-            start = time.process_time()
-            t = training(PROBLEM, steps=10, alpha=2.0, batches=batches, **rates)
-            used = time.process_time() - start
-            worst = max(
-                float((t.uncertainty(q)[1:] / np.abs(getattr(t, q)[1:])).max()) for q in NAMES
-            )
-            what = f"training, {batches}, {name} rates, T=10, L=10"
-            yield at_most(f"{what}: processor time", used, limit, "s")
-            yield at_most(f"{what}: relative error of norms and cosines", worst, accuracy, "")
-    start = time.process_time()
-    j = joint_risk(SparseTokenProblem(3, 1, 3.0), alpha=4.0, reg_query=0.1, reg_readout=0.1)
-    yield at_most("joint minimum, L=3: processor time", time.process_time() - start, 15.0, "s")
-    relative = j.test_error.uncertainty / j.test_error
-    yield at_most("joint minimum, L=3: relative error of the test error", relative, 2e-3, "")
+from sparsetoken.theory import ConvergenceWarning, joint_risk
 
 
 def dense_minimum(
@@ -85,8 +55,7 @@ def dense_minimum(
     return found
 
 
-def joint(trials: int = 6, dim: int = 300) -> None:
-    """Compare settings drawn at random: the minimum, and whether both starts find it."""
+def main(trials: int = 6, dim: int = 300) -> None:
     rng = np.random.default_rng(11)
     table = Table("L:2d", "signal:6.2f", "rate:5.2f", "α:5.2f", "ridges:12", "stable:6s",
                   "value:7.4f", "test error:7.4f", "value, informed:16s", "test error:16s",
@@ -111,4 +80,4 @@ def joint(trials: int = 6, dim: int = 300) -> None:
 
 
 if __name__ == "__main__":
-    run(lambda: print_rows("training", rows()), joint=joint)
+    run(main)
