@@ -160,6 +160,6 @@ def test_too_little_memory_is_said(refused, monkeypatch, tmp_path, drawn):
     def too_much(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("sparsetoken.files.array_files._from_npz", too_much)
+    monkeypatch.setattr("numpy.lib.npyio.NpzFile.__getitem__", too_much)
     model = ("--out", tmp_path / "model.npz")
     refused(("fit", tmp_path / "x.npz", *model), 1, "X of shape (120, 6, 8) does not fit into mem")

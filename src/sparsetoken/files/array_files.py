@@ -42,9 +42,10 @@ def open_npy(path: Path) -> Arrays:
 
 def open_npz(path: Path) -> Arrays:
     """Open an archive of NumPy; an array is read when it is needed."""
-    arrays, heads = {}, np.lib.format
-    for entry in guards.check_zip(path):
-        with zipfile.ZipFile(path) as archive, archive.open(entry) as file:
+    arrays, heads, entries = {}, np.lib.format, guards.check_zip(path)
+    archive = np.load(path, allow_pickle=False)
+    for entry in entries:
+        with archive.zip.open(entry) as file:
             first = heads.read_magic(file) == (1, 0)
             read_head = heads.read_array_header_1_0 if first else heads.read_array_header_2_0
             shape, _, dtype = read_head(file)
@@ -54,13 +55,8 @@ def open_npz(path: Path) -> Arrays:
                 "sequence, or all tokens stacked, with 'offsets'"
             )
         name = entry.removesuffix(".npy")
-        arrays[name] = Delayed(shape, dtype, partial(_from_npz, path, name))
+        arrays[name] = Delayed(shape, dtype, partial(archive.__getitem__, name))
     return arrays
-
-
-def _from_npz(path: Path, name: str) -> Array:
-    with np.load(path, allow_pickle=False) as archive:
-        return archive[name]
 
 
 def open_safetensors(path: Path) -> Arrays:
@@ -68,17 +64,16 @@ def open_safetensors(path: Path) -> Arrays:
     package = import_extra("safetensors", f"{path}: .safetensors")
     file, arrays = package.safe_open(path, framework="np"), dict[str, Delayed]()
 
-    def halves(name: str) -> Array:  # the package has none for NumPy
-        bits = dict(package.deserialize(path.read_bytes()))[name]["data"]
-        return _from_bfloat16(np.frombuffer(bits, np.uint16)).reshape(arrays[name].shape)
+    def read_halves(name: str) -> Array:
+        return np.frombuffer(dict(package.deserialize(path.read_bytes()))[name]["data"], np.uint16)
 
     for name in sorted(file.keys()):
         tensor = file.get_slice(name)
         kind, shape = str(tensor.get_dtype()), tuple(tensor.get_shape())
         if kind not in _TENSORS:
             raise UnreadableError(f"{name} has type {kind}, which NumPy does not have")
-        read = partial(halves if kind == "BF16" else file.get_tensor, name)
-        arrays[name] = Delayed(shape, np.dtype(_TENSORS[kind]), read)
+        read = partial(read_halves if kind == "BF16" else file.get_tensor, name)
+        arrays[name] = Delayed(shape, np.dtype(_TENSORS[kind]), read, kind == "BF16")
     return arrays
 
 
@@ -134,19 +129,18 @@ def _is_plain(value: Any) -> bool:
 def open_mat(path: Path) -> Arrays:
     """Open matrices of MATLAB, also sparse ones; a row or a column is a vector."""
     with path.open("rb") as file:
-        if b"MATLAB 7.3" in file.read(128):  # HDF5 behind a head, with all axes in reverse
-            return {name: _from_matlab(array) for name, array in open_hdf5(path).items()}
-    with tempfile.TemporaryDirectory() as folder:
-        run_apart(path, f"{folder}/arrays.npz", guards.believable(path))
-        with np.load(f"{folder}/arrays.npz") as archive:
-            return dict(archive)
-
-
-def _from_matlab(array: Delayed) -> Delayed:
-    shape = array.shape[::-1]
-    if len(shape) == 2 and 1 in shape:
-        shape = (max(shape),)
-    return Delayed(shape, array.dtype, lambda: np.transpose(array).reshape(shape))
+        hdf5 = b"MATLAB 7.3" in file.read(128)  # behind a head, with all axes in reverse
+    if not hdf5:
+        with tempfile.TemporaryDirectory() as folder:
+            run_apart(path, f"{folder}/arrays.npz", guards.believable(path))
+            with np.load(f"{folder}/arrays.npz") as archive:
+                return dict(archive)
+    arrays = {}
+    for name, array in open_hdf5(path).items():
+        shape = array.shape[::-1]
+        shape = (max(shape),) if len(shape) == 2 and 1 in shape else shape
+        arrays[name] = Delayed(shape, array.dtype, partial(np.transpose, array))
+    return arrays
 
 
 def open_hdf5(path: Path) -> Arrays:
@@ -158,13 +152,8 @@ def open_hdf5(path: Path) -> Arrays:
         written = str(item.attrs.get("dtype", item.file.attrs.get("dtype", "")))
         halves = "bfloat16" in written and kind.kind in "ui" and kind.itemsize == 2
         kind = np.dtype(np.float32) if halves else kind
-        arrays[name] = Delayed(item.shape, kind, partial(_from_hdf5, source, halves))
+        arrays[name] = Delayed(item.shape, kind, partial(source.__getitem__, ()), halves)
     return arrays
-
-
-def _from_hdf5(item: Any, halves: bool) -> Array:
-    values = np.asarray(item[()])
-    return _from_bfloat16(values) if halves else values
 
 
 def open_h5ad(path: Path) -> Arrays:
@@ -221,11 +210,6 @@ def _dense(read_elem: Any, item: Any) -> Array:
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)  # toarray believes all indices
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
-
-
-def _from_bfloat16(bits: Array) -> Array:
-    """Return float32 whose upper halves are given: NumPy has no bfloat16."""
-    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 ARRAYS: dict[str, Callable[[Path], Arrays]] = {

@@ -19,14 +19,21 @@ SMALL = 2**28  # bytes that anybody has
 
 @dataclass(frozen=True)
 class Delayed:
-    """An array that is read when NumPy asks for its values."""
+    """An array that is read when NumPy asks for its values.
+
+    NumPy has no bfloat16: ``halves`` are the upper halves of float32, as whole numbers.
+    """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    read: Callable[[], Array]
+    read: Callable[[], Any]
+    halves: bool = False
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.asarray(self.read(), dtype)
+        values = np.asarray(self.read())
+        if self.halves:
+            values = (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+        return np.asarray(values, dtype).reshape(self.shape)
 
 
 Arrays = Mapping[str, Any]  # of array-likes with shape and dtype
