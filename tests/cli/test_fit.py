@@ -91,7 +91,7 @@ def test_what_is_wrong_is_said_in_one_line(refused, tmp_path, drawn):
     data = tmp_path / "data.csv"
     model = ("--out", tmp_path / "model.npz")
     data.write_text("bag,label,x\na,0,1\nb,1,two\n")
-    refused(("fit", data, *model), 2, "line 3", "column 'x'", "'two' is not a finite")
+    refused(("fit", data, *model), 2, "row 1", "column 'x'", "'two' is not a finite")
     refused(("fit", data, "--by", "bagg", *model), 2, "no 'bagg'; the nearest names are 'bag', ")
     data.write_text("bag,label,x\na,0,1\nb,1,2\n")
     refused(("fit", data, *model), 2, "a class has one sequence only", "--held-out 0")

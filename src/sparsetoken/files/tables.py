@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsetoken._types import Array, Indices
 from sparsetoken.files.dataset import Dataset, checked, is_missing
-from sparsetoken.files.frames import Table
+from sparsetoken.files.frames import Table, not_finite
 from sparsetoken.files.guards import prefix_errors, shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
 from sparsetoken.sequences.forms import as_floats, frame_tokens, split_lists
@@ -32,7 +32,7 @@ def read_table(
         raise ValueError(f"{table.path} has no tokens: only the names of columns")
     rows = names = np.arange(len(frame))
     if by is not None:
-        frame, rows = _without_blank_rows(table, frame, by, features)
+        frame, rows = _without_blank_rows(frame, by, features)
         names = np.array(frame[by].to_pylist(), dtype=object)
         names = frame[by].to_numpy() if table.kinds[by] == "number" else names
     tokens, lengths = _tokens(table, frame, features)
@@ -41,14 +41,15 @@ def read_table(
         if not np.isfinite(tokens).all():
             row, feature = np.argwhere(~np.isfinite(tokens))[0]
             sequence = "" if by is None else f", in sequence {bags.ids.tolist()[bags.codes[row]]!r}"
-            raise table.no_number(int(rows[row]), features[feature], sequence)
+            value = tokens[row, feature].item()
+            raise not_finite(int(rows[row]), features[feature], value, sequence)
         if roles.features is None and by is not None:
             bags.refuse_labels(tokens, features)
 
     def one_each(name: str) -> Any:
         values = [None if is_missing(value) else value for value in frame[name].to_pylist()]
-        each = np.array(values, dtype=object)
-        return bags.shared(each, lambda row: table.where(int(rows[row]), name)).tolist()
+        with prefix_errors(f"column {name!r}"):
+            return bags.shared(np.array(values, dtype=object), rows).tolist()
 
     labels, groups = (None if n is None else one_each(n) for n in (used.label, used.group))
     feature_names = features if len(features) == tokens.shape[1] else None
@@ -58,17 +59,15 @@ def read_table(
     return checked(Dataset(table.path, sequences, labels, groups, numbers, None, used, source))
 
 
-def _without_blank_rows(
-    table: Table, frame: Any, by: str, features: list[str]
-) -> tuple[Any, Indices]:
+def _without_blank_rows(frame: Any, by: str, features: list[str]) -> tuple[Any, Indices]:
     """Leave out the blank rows that spreadsheets write at the end; return those that are left."""
     nameless = np.array([n is None or n != n or n == "" for n in frame[by].to_pylist()])
     blank = nameless.copy()
     for name in features if nameless.any() else ():
         blank &= frame[name].is_null(nan_is_null=True).to_numpy()
-    if (nameless & ~blank).any():
-        raise ValueError(f"{table.where(int((nameless & ~blank).argmax()), by)} names no sequence")
-    return frame.filter(~blank) if blank.any() else frame, np.flatnonzero(~blank)
+    for row in np.flatnonzero(nameless & ~blank):
+        raise ValueError(f"row {row} (from 0), column {by!r} names no sequence")
+    return frame.filter(~blank), np.flatnonzero(~blank)
 
 
 def _choose(table: Table, roles: Roles) -> Roles:

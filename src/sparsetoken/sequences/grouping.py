@@ -1,7 +1,7 @@
 """Rows of a table grouped into sequences, in the order in which these first appear."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,10 +41,10 @@ class Grouping:
         together = (np.diff(self.order) > 0).all()
         return tokens if together else tokens[self.order]
 
-    def shared(self, values: Any, where: Callable[[int], str] | None = None) -> Array:
+    def shared(self, values: Any, numbers: Any = None) -> Array:
         """Return the value that all rows of each sequence share; values that are NaN are alike.
 
-        ``where`` says where a row is and what it holds, for the error if two values differ.
+        The error for two values that differ names the row by its place, or by ``numbers``.
         """
         values = _column(values)
         if values.shape != self.codes.shape:
@@ -54,9 +54,10 @@ class Grouping:
         differs = np.array((values != same) & ((values == values) | (same == same)), dtype=bool)
         if differs.any():
             row = int(differs.argmax())
-            sequence, before = self.ids.tolist()[self.codes[row]], same[[row]].tolist()[0]
-            here = f"row {row} has {values[[row]].tolist()[0]!r}" if where is None else where(row)
-            raise ValueError(f"{here}, but {before!r} before in sequence {sequence!r}")
+            value, before = values[[row, self._first[self.codes[row]]]].tolist()
+            number = row if numbers is None else numbers[row]
+            where = f"before in sequence {self.ids.tolist()[self.codes[row]]!r}"
+            raise ValueError(f"row {number} has {value!r}, but {before!r} {where}")
         return each
 
     def refuse_labels(self, tokens: Array, names: Sequence[str]) -> None:
