@@ -35,7 +35,7 @@ def read_archive(archive: NamedArrays) -> Dataset:
         return _join(archive, _sequences_inside(archive))
     by, shape = archive.pick("by"), arrays[name].shape
     alone = by is None and "offsets" not in arrays and (len(shape) == 2 or shape[0] == 1)
-    if alone and roles.like is not None and roles.like.layout == "files":
+    if alone and roles.before.layout == "files":
         return _join(archive, [(path.stem, archive)])
     label, group, X = archive.pick("label"), archive.pick("group"), archive.read_tokens(name)
     sequences, rows, bags = _divide(archive, name, X, by)

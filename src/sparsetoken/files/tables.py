@@ -85,8 +85,8 @@ def _choose(table: Table, roles: Roles) -> Roles:
 def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]:
     """Return the columns that are named, were used in a table like this, or are nothing else."""
     patterns = roles.features
-    if patterns is None and roles.like is not None and roles.like.layout == "table":
-        patterns = roles.like.features
+    if patterns is None and roles.before.layout == "table":
+        patterns = roles.before.features
     if patterns is None:
         free = [name for name in kinds if name not in taken and not is_row_number(name)]
         tokens = [name for name in free if kinds[name] == "tokens"]
