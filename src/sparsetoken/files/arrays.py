@@ -14,7 +14,7 @@ from sparsetoken.files.dataset import Dataset, checked
 from sparsetoken.files.guards import check_size, list_arrays, prefix_errors, shorten
 from sparsetoken.files.roles import USUAL, NamedArrays, Roles, usual_names
 from sparsetoken.sequences.checks import OneTokenWarning, warn_caller
-from sparsetoken.sequences.forms import as_floats, stack
+from sparsetoken.sequences.forms import as_floats, offsets_of, stack
 from sparsetoken.sequences.grouping import Grouping
 from sparsetoken.sequences.sequences import Sequences
 
@@ -124,67 +124,55 @@ def _per_sequence(archive: NamedArrays, name: str, count: int, bags: Grouping | 
 
 
 def _join(asked: NamedArrays, archives: Iterable[tuple[str, NamedArrays]]) -> Dataset:
-    """Read archives that hold one sequence each."""
-    parts, total = list[Dataset](), 0
+    """Read archives that hold one sequence each, with its coordinates and its label if there."""
+    parts, total = list[tuple[Any, ...]](), 0
     for title, archive in archives:
         with prefix_errors(archive.path):
-            parts.append(_one_sequence(title, archive))
-        total += parts[-1].sequences.tokens.size
-        check_size(asked.path, total, 4, asked.max_numbers)
-        expected, dim = (part.sequences.dim for part in (parts[0], parts[-1]))
+            parts.append((title, *_one_sequence(archive)))
+        expected, dim = (part[1].shape[1] for part in (parts[0], parts[-1]))
         if dim != expected:
-            wrong = f"{dim} features per token, {parts[0].ids[0]!r} has {expected}"
+            wrong = f"{dim} features per token, {parts[0][0]!r} has {expected}"
             held = f"name it with 'features': {list_arrays(asked.arrays)}"
             hint = f"; if one array holds the tokens, {held}" if asked.arrays else ""
             raise ValueError(f"sequence {title!r} has {wrong}{hint}")
-    labels, groups, coords = (
-        [getattr(part, name) for part in parts] for name in ("labels", "groups", "coords")
-    )
-    source = None if labels == [None] * len(parts) else "the file of each sequence"
-    roles, features = asked.roles, {part.roles.features for part in parts}
-    return checked(
-        Dataset(
-            asked.path,
-            Sequences.concatenate([part.sequences for part in parts]),
-            None if source is None else labels,
-            None if groups == [None] * len(parts) else groups,
-            np.concatenate([part.rows for part in parts]),
-            None if any(each is None for each in coords) else np.concatenate(coords),
-            Roles(
-                roles.by,
-                roles.label,
-                features=features.pop() if len(features) == 1 else None,
-                layer=roles.wanted_layer,
-                layout="files",
-            ),
-            source,
-        )
-    )
+        total += parts[-1][1].size
+        check_size(asked.path, total, 4, asked.max_numbers)
+    columns: Any = zip(*parts, strict=True)
+    ids, tokens, rows, coords, names, labels, groups = map(list, columns)
+    labels, groups = (None if set(each) == {None} else each for each in (labels, groups))
+    places = None if any(each is None for each in coords) else np.concatenate(coords)
+    sequences = Sequences(np.concatenate(tokens), offsets_of(list(map(len, rows))), None, ids)
+    roles, features = asked.roles, (names[0],) if len(set(names)) == 1 else None
+    used = Roles(roles.by, roles.label, None, features, (), roles.wanted_layer, "files")
+    source, where = None if labels is None else "the file of each sequence", np.concatenate(rows)
+    return checked(Dataset(asked.path, sequences, labels, groups, where, places, used, source))
 
 
-def _one_sequence(title: str, archive: NamedArrays) -> Dataset:
-    """Read the tokens that are in an array, or by its mask, with their coordinates and label."""
+def _one_sequence(archive: NamedArrays) -> tuple[Any, ...]:
+    """Return tokens, their rows and coordinates, the name of their array, label and group."""
     matrices = [name for name, array in archive.arrays.items() if len(array.shape) in (2, 3)]
     name = archive.tokens_name() or (matrices[0] if len(matrices) == 1 else None)
     if name is None:
         raise archive.no_tokens()
     shape = archive.arrays[name].shape
-    what = "its array" if archive.path.suffix == ".npy" else name
+    title = "its array" if archive.path.suffix == ".npy" else name
     if len(shape) != 2 and (len(shape), *shape[:1]) != (3, 1):  # some write a batch of one
-        raise ValueError(f"{what} must have shape (L, d), got {shape}")
-    tokens = as_floats(archive.read(name), what).reshape(shape[-2:])
+        raise ValueError(f"{title} must have shape (L, d), got {shape}")
+    tokens = as_floats(archive.read(name), title).reshape(shape[-2:])
     rows = np.arange(len(tokens))
     if mask := archive.pick("mask"):
         present = archive.read(mask).reshape(-1)
         if present.shape != rows.shape or not np.isin(present, (0, 1)).all():
             raise ValueError(f"{mask} must hold 1 or 0 for each of the {len(tokens)} tokens")
         rows = np.flatnonzero(present)
+
+    def value(role: str) -> Any:
+        found = archive.pick(role)
+        alone = found is not None and np.prod(archive.arrays[found].shape) == 1
+        return archive.read(str(found)).item() if alone else None
+
     coords = _coordinates(archive, rows, len(tokens))
-    sequences = Sequences(tokens[rows], [0, len(rows)], ids=[title])
-    label, group = _one_value(archive, "label"), _one_value(archive, "group")
-    return Dataset(
-        archive.path, sequences, label, group, rows, coords, Roles(features=(name,)), None
-    )
+    return tokens[rows], rows, coords, name, value("label"), value("group")
 
 
 def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
@@ -195,14 +183,6 @@ def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
     coords = np.atleast_2d(archive.read(name))
     coords = coords.reshape(-1, coords.shape[-1])
     return coords[rows] if len(coords) == total else None
-
-
-def _one_value(archive: NamedArrays, role: str) -> Any:
-    """Return the label or group of a sequence, None if its file has none."""
-    name = archive.pick(role)
-    if name is None or np.prod(archive.arrays[name].shape) != 1:
-        return None
-    return archive.read(name).item()
 
 
 def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
