@@ -160,9 +160,7 @@ def open_h5ad(path: Path) -> Arrays:
     """Open cells of AnnData, one a row: X, what is in obsm, the columns of obs, names in var."""
     io = import_extra("anndata.io", f"{path}: .h5ad", None)
     sizes = _datasets(path)
-    guards.check_size(
-        path, sum(item.size for name, item in sizes.items() if "obs/" in name), 1, None
-    )
+    guards.check_size(path, sum(item.size for name, item in sizes.items() if "obs/" in name))
     run_apart(path, seconds=_PATIENCE)
     file = next(iter(sizes.values())).file
     arrays: dict[str, Any] = {}

@@ -11,8 +11,6 @@ from sparsetoken.files.guards import UnreadableError, check_size, report_damage
 
 _NO_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .* to double: invalid value '(.*)'", re.DOTALL)
 _WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
-_IGNORE = "if this column is no feature, leave it out with 'ignore'"
-_FILL = "Sequences.from_frame and estimators.PerToken(SimpleImputer()) fill it"
 
 
 class Table(NamedTuple):
@@ -55,8 +53,11 @@ class Table(NamedTuple):
 
 def not_finite(row: int, column: str, value: Any, more: str = "") -> UnreadableError:
     """Return the error of a feature that is no finite number, or is missing."""
-    cell = f"row {row} (from 0), column {column!r}: {value!r} is not a finite number{more}"
-    return UnreadableError(f"{cell}; {_IGNORE}; if a value is missing, {_FILL}")
+    return UnreadableError(
+        f"row {row} (from 0), column {column!r}: {value!r} is not a finite number{more}; if this "
+        "column is no feature, leave it out with 'ignore'; if a value is missing, "
+        "Sequences.from_frame and estimators.PerToken(SimpleImputer()) fill it"
+    )
 
 
 def is_table(path: str | Path) -> bool:
@@ -117,9 +118,9 @@ def _open_parquet(path: Path) -> Table:
 
     def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
         about = file.metadata  # not of its columns: damage there ends the process
-        check_size(path, about.num_rows * len(features), 4, None)  # before anything is unpacked
+        check_size(path, about.num_rows * len(features), 4)  # before anything is unpacked
         sizes = [about.row_group(i).total_byte_size for i in range(about.num_row_groups)]
-        check_size(path, sum(sizes), 1, None)
+        check_size(path, sum(sizes))
         return file.iter_batches(columns=[*texts, *features])
 
     return Table(path, file.schema_arrow, batches)

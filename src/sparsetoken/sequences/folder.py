@@ -114,8 +114,8 @@ def is_stored(folder: Path) -> bool:
     return (folder / _HEADER).exists()
 
 
-def map_folder(folder: Path) -> dict[str, Array]:
-    """Return the arrays of a folder by name; the tokens are a read-only map of their file."""
+def open_folder(folder: Path, build: Callable[..., Any]) -> Any:
+    """Return what is built of a folder's arrays; the tokens are a read-only map of their file."""
     if not is_stored(folder):
         raise ValueError(f"{folder} holds no complete sequences: no {_HEADER} in it")
     try:
@@ -129,7 +129,6 @@ def map_folder(folder: Path) -> dict[str, Array]:
     optional = [n for n in ("labels", "ids", "feature_names") if (folder / f"{n}.npy").exists()]
     try:
         arrays = {name: np.load(folder / f"{name}.npy") for name in ("offsets", *optional)}
-        arrays["tokens"] = np.load(folder / _TOKENS, mmap_mode="r")
+        return build(np.load(folder / _TOKENS, mmap_mode="r"), **arrays)
     except Exception as error:  # NumPy raises whatever comes to its mind
         raise ValueError(f"{folder} is damaged: {error}") from None
-    return arrays

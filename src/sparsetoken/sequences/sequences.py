@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparsetoken._types import Array, Indices
 from sparsetoken.sequences import forms
 from sparsetoken.sequences.checks import check_sequences, warn_caller, warn_of_empty
-from sparsetoken.sequences.folder import SequenceWriter, map_folder
+from sparsetoken.sequences.folder import SequenceWriter, open_folder
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.grouping import Grouping, is_row_number
 
@@ -265,12 +265,8 @@ class Sequences:
         if memory_limit is not None:
             text = "memory_limit has no effect, and will go in 0.6: a folder is mapped into memory"
             warn_caller(text, FutureWarning)
-        path = Path(folder).absolute()
-        arrays = map_folder(path)
-        try:
-            return Sequences(**arrays)
-        except ValueError as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
+        sequences: Sequences = open_folder(Path(folder), Sequences)
+        return sequences
 
     def save(self, folder: Any, labels: ArrayLike | None = None) -> None:
         """Write the sequences, and labels if given, to a folder that is empty or does not exist."""
