@@ -208,21 +208,20 @@ def read_folder(asked: NamedArrays) -> Dataset:
     """
     folder = asked.path
     home = next((folder / n for n in USUAL["features"] if (folder / n).is_dir()), folder)
-    files = _named(home, _files(home))
+    files = _named_files(home)
     archives = (
         (name, replace(asked, path=file, arrays=_with_siblings(file, home, folder)))
         for name, file in files.items()
     )
     dataset = _join(asked, archives)
-    classes = _classes(home, files)
-    if dataset.labels is not None or classes is None:
-        return dataset
-    labelled = dataset.labelled_by([classes[name] for name in dataset.ids], dataset.groups)
-    return replace(labelled, label_source="the folder of each file")
+    if dataset.labels is None and (classes := _classes(home, files)) is not None:
+        labels = [classes[name] for name in dataset.ids]
+        return dataset.labelled_by(labels, dataset.groups, label_source="the folder of each file")
+    return dataset
 
 
-def _files(folder: Path) -> list[Path]:
-    """Return the files of a folder that hold arrays, all in it or all deeper inside."""
+def _named_files(folder: Path) -> dict[str, Path]:
+    """Return the files that hold arrays, all in a folder or all deeper inside, by short names."""
     every = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     files = [path for path in every if path.suffix in ARRAYS]
     beside = [path for path in files if path.parent == folder]
@@ -235,16 +234,11 @@ def _files(folder: Path) -> list[Path]:
         held = " and ".join(f"{n} {kind}" for kind, n in counts.most_common(5)) or "nothing"
         kinds_read = f"files of one kind, {', '.join(ARRAYS)}; it holds {held}"
         raise ValueError(f"{folder} must hold {kinds_read}; save other arrays with numpy.savez")
-    return files
-
-
-def _named(folder: Path, files: list[Path]) -> dict[str, Path]:
-    """Return the files by the shortest names that tell them apart."""
     stems = {file.stem for file in files}
     if 1 < len(files) == len(stems):
         return {file.stem: file for file in files}
     paths = [file.relative_to(folder).with_suffix("") for file in files]
-    if len(stems) == 1 and folder not in (file.parent for file in files):
+    if len(stems) == 1 and not beside:
         paths = [path.parent for path in paths]
     return {path.as_posix(): file for path, file in zip(paths, files, strict=True)}
 
@@ -253,10 +247,10 @@ def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:
     """Return the folder that each file is in, if folders can be classes."""
     homes = {name: file.relative_to(folder).parent.as_posix() for name, file in files.items()}
     distinct = set(homes.values())
-    if len(distinct) < 2 or any("/" in home for home in distinct):
+    if not 1 < len(distinct) < len(files) or any("/" in home for home in distinct):
+        return None  # one folder per sequence, or deeper ones
+    if any(name != file.stem for name, file in files.items()):
         return None
-    if len(distinct) == len(files) or any(name != file.stem for name, file in files.items()):
-        return None  # one folder per sequence
     if {home.lower() for home in distinct} & _SPLITS:
         held = ", ".join(sorted(distinct))
         raise ValueError(f"{folder} holds {held}: these are no classes, name one of them")

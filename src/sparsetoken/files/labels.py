@@ -41,8 +41,8 @@ def look_up_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
 
     labels, groups = (None if name is None else one_each(name) for name in (label, group))
     source = f"column {label!r} of {Path(table.path).name}, matched by its column {by!r}"
-    roles_now = replace(dataset.roles, label=label, group=group or dataset.roles.group)
-    return replace(dataset.labelled_by(labels, groups), roles=roles_now, label_source=source)
+    used = replace(dataset.roles, label=label, group=group or dataset.roles.group)
+    return dataset.labelled_by(labels, groups, roles=used, label_source=source)
 
 
 def _match(

@@ -30,11 +30,7 @@ def read_table(
     frame = table.read(texts, features, max_numbers)
     if not len(frame):
         raise ValueError(f"{table.path} has no tokens: only the names of columns")
-    rows = names = np.arange(len(frame))
-    if by is not None:
-        frame, rows = _without_blank_rows(frame, by, features)
-        names = np.array(frame[by].to_pylist(), dtype=object)
-        names = frame[by].to_numpy() if table.kinds[by] == "number" else names
+    frame, rows, names = _named_rows(table, frame, by, features)
     tokens, lengths = _tokens(table, frame, features)
     bags = Grouping(names, by or "row", lengths)
     if kind in ("any", "number"):
@@ -59,15 +55,22 @@ def read_table(
     return checked(Dataset(table.path, sequences, labels, groups, numbers, None, used, source))
 
 
-def _without_blank_rows(frame: Any, by: str, features: list[str]) -> tuple[Any, Indices]:
-    """Leave out the blank rows that spreadsheets write at the end; return those that are left."""
+def _named_rows(
+    table: Table, frame: Any, by: str | None, features: list[str]
+) -> tuple[Any, Indices, Array]:
+    """Return a frame without the blank rows of spreadsheets, which rows it has, and their names."""
+    rows = np.arange(len(frame))
+    if by is None:
+        return frame, rows, rows
     nameless = np.array([n is None or n != n or n == "" for n in frame[by].to_pylist()])
-    blank = nameless.copy()
-    for name in features if nameless.any() else ():
-        blank &= frame[name].is_null(nan_is_null=True).to_numpy()
-    for row in np.flatnonzero(nameless & ~blank):
-        raise ValueError(f"row {row} (from 0), column {by!r} names no sequence")
-    return frame.filter(~blank), np.flatnonzero(~blank)
+    if nameless.any():
+        empty = [frame[name].is_null(nan_is_null=True).to_numpy() for name in features]
+        for row in np.flatnonzero(nameless & ~np.all(empty, axis=0)):
+            raise ValueError(f"row {row} (from 0), column {by!r} names no sequence")
+        frame, rows = frame.filter(~nameless), rows[~nameless]
+    if table.kinds[by] == "number":
+        return frame, rows, frame[by].to_numpy()
+    return frame, rows, np.array(frame[by].to_pylist(), dtype=object)
 
 
 def _choose(table: Table, roles: Roles) -> Roles:
