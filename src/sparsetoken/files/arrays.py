@@ -137,8 +137,8 @@ def _join(asked: NamedArrays, archives: Iterable[tuple[str, NamedArrays]]) -> Da
             raise ValueError(f"sequence {title!r} has {wrong}{hint}")
         total += parts[-1][1].size
         check_size(asked.path, total, 4, asked.max_numbers)
-    columns: Any = zip(*parts, strict=True)
-    ids, tokens, rows, coords, names, labels, groups = map(list, columns)
+    columns: Any = map(list, zip(*parts, strict=True))
+    ids, tokens, rows, coords, names, labels, groups = columns
     labels, groups = (None if set(each) == {None} else each for each in (labels, groups))
     places = None if any(each is None for each in coords) else np.concatenate(coords)
     sequences = Sequences(np.concatenate(tokens), offsets_of(list(map(len, rows))), None, ids)

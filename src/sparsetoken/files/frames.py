@@ -63,7 +63,7 @@ def not_finite(row: int, column: str, value: Any, more: str = "") -> UnreadableE
 def is_table(path: str | Path) -> bool:
     """Return whether a file, or a folder of Hugging Face datasets, has columns, not arrays."""
     saved_to_disk = any(Path(path, f"{n}.json").exists() for n in ("state", "dataset_dict"))
-    return saved_to_disk or _ending(Path(path)) in TABLES
+    return saved_to_disk or str(path).endswith(tuple(TABLES))
 
 
 def open_table(path: str | Path, what: str = "path") -> Table:
@@ -72,11 +72,8 @@ def open_table(path: str | Path, what: str = "path") -> Table:
     if not is_table(path):
         raise ValueError(f"{what} must end in {', '.join(TABLES)}, got {path.name!r}")
     import_extra("pyarrow", f"{path}: {path.suffix or 'Arrow'}")
-    return _open_saved_to_disk(path) if path.is_dir() else TABLES[_ending(path)](path)
-
-
-def _ending(path: Path) -> str:
-    return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    openers = (open_file for ending, open_file in TABLES.items() if path.name.endswith(ending))
+    return _open_saved_to_disk(path) if path.is_dir() else next(openers)(path)
 
 
 def _open_text(path: Path) -> Table:
@@ -85,7 +82,10 @@ def _open_text(path: Path) -> Table:
     from pyarrow import csv
 
     reading = csv.ReadOptions(use_threads=False)  # otherwise errors do not tell the row
-    marks = {"delimiter": "\t" if ".tsv" in path.suffixes[-2:] else ",", "newlines_in_values": True}
+    marks = {
+        "delimiter": "\t" if path.name.endswith((".tsv", ".tsv.gz")) else ",",
+        "newlines_in_values": True,
+    }
     with report_damage(path):
         parsing = csv.ParseOptions(**marks, invalid_row_handler=lambda row: "skip")
         header = csv.open_csv(path, reading, parsing).schema.names
@@ -168,7 +168,9 @@ def _open_saved_to_disk(folder: Path) -> Table:
 
 TABLES: dict[str, Callable[[Path], Table]] = {
     ".csv": _open_text,
+    ".csv.gz": _open_text,
     ".tsv": _open_text,
+    ".tsv.gz": _open_text,
     ".parquet": _open_parquet,
     ".arrow": _open_arrow,
     ".feather": _open_arrow,

@@ -107,7 +107,7 @@ def read_dataset(
 
 def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = False) -> Dataset:
     """Read a file or a folder by what it is; whatever is wrong is said with its name."""
-    if path.suffix and not path.is_dir() and not is_table(path) and path.suffix not in ARRAYS:
+    if not (path.is_dir() or is_table(path) or path.suffix in ("", *ARRAYS)):
         wrong = f"{', '.join([*TABLES, *ARRAYS])}, got {path.name!r}"
         other = "save other arrays with numpy.savez"
         raise ValueError(f"data must be a folder or a file ending in {wrong}; {other}")
