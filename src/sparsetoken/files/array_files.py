@@ -21,6 +21,7 @@ from sparsetoken.files.apart import run_apart
 from sparsetoken.files.guards import Arrays, Delayed, UnreadableError
 
 _MOST, _DEEPEST = 10**6, 20  # values, and levels: of a list that holds itself there is no end
+_PLAIN = str | int | float
 _PATIENCE = 120.0  # seconds for the texts of a file
 _TENSORS = {"BOOL": "?", "BF16": "f4", "F16": "f2", "F32": "f4", "F64": "f8"} | {
     f"{kind}{8 * size}": f"{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
@@ -113,17 +114,13 @@ def _leaves(content: Any) -> Iterator[tuple[str, Any]]:
         count += 1
         if count > _MOST or depth > _DEEPEST:
             raise UnreadableError("it holds millions of values, or itself")
-        if isinstance(value, list | tuple) and not all(map(_is_plain, value)):
+        if isinstance(value, list | tuple) and not all(isinstance(each, _PLAIN) for each in value):
             value = dict(enumerate(value))
         if isinstance(value, dict):
             prefix = f"{name}/" if name else ""
             waiting += [(f"{prefix}{key}", v, depth + 1) for key, v in value.items()][::-1]
-        elif _is_plain(value) or isinstance(value, list | tuple) or hasattr(value, "layout"):
+        elif isinstance(value, _PLAIN | list | tuple) or hasattr(value, "layout"):
             yield name, value
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float)
 
 
 def open_mat(path: Path) -> Arrays:
@@ -162,14 +159,19 @@ def open_h5ad(path: Path) -> Arrays:
     sizes = _datasets(path)
     guards.check_size(path, sum(item.size for name, item in sizes.items() if "obs/" in name))
     run_apart(path, seconds=_PATIENCE)
-    file = next(iter(sizes.values())).file
-    arrays: dict[str, Any] = {}
+    file, arrays = next(iter(sizes.values())).file, dict[str, Any]()
+
+    def read(name: str) -> Array:
+        matrix = io.read_elem(file[name])
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)  # toarray believes all indices
+        return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
     for name in ["X", *(f"obsm/{key}" for key in file.get("obsm", ()))]:
         if name in file:
             shape = tuple(int(n) for n in file[name].attrs.get("shape", ())) or file[name].shape
             kind = file[f"{name}/data"].dtype if f"{name}/data" in sizes else file[name].dtype
-            read = partial(_dense, io.read_elem, file[name])
-            arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, read)
+            arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, partial(read, name))
     obs = io.read_elem(file["obs"])
     if not hasattr(obs, "columns"):
         raise UnreadableError("it was written before anndata 0.7: open it and write it again")
@@ -201,13 +203,6 @@ def _datasets(path: Path) -> dict[str, Any]:
     check("/", file)
     file.visititems(check)
     return datasets
-
-
-def _dense(read_elem: Any, item: Any) -> Array:
-    matrix = read_elem(item)
-    if hasattr(matrix, "check_format"):
-        matrix.check_format(full_check=True)  # toarray believes all indices
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
 ARRAYS: dict[str, Callable[[Path], Arrays]] = {
