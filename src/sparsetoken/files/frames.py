@@ -1,5 +1,7 @@
 """Tables of Arrow: text, Parquet, Arrow files, and folders of Hugging Face datasets."""
 
+import csv
+import gzip
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,24 +81,25 @@ def open_table(path: str | Path, what: str = "path") -> Table:
 def _open_text(path: Path) -> Table:
     """Open text with the names of its columns in the first line."""
     import pyarrow
-    from pyarrow import csv
+    from pyarrow import csv as arrow
 
-    reading = csv.ReadOptions(use_threads=False)  # otherwise errors do not tell the row
-    marks = {
-        "delimiter": "\t" if path.name.endswith((".tsv", ".tsv.gz")) else ",",
-        "newlines_in_values": True,
-    }
-    with report_damage(path):
-        parsing = csv.ParseOptions(**marks, invalid_row_handler=lambda row: "skip")
-        header = csv.open_csv(path, reading, parsing).schema.names
+    delimiter = "\t" if path.name.endswith((".tsv", ".tsv.gz")) else ","
+    opened: Any = gzip.open if path.suffix == ".gz" else open
+    how = {"encoding": "utf-8-sig", "errors": "replace", "newline": ""}
+    with report_damage(path), opened(path, "rt", **how) as file:
+        header = next(filter(None, csv.reader(file, delimiter=delimiter)), [])
     if len(header) == 1 and (other := re.search(r"[;\t|]", header[0])):
         raise ValueError(f"{path} must have commas between its columns, got {other[0]!r}")
 
     def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
         kinds = dict.fromkeys(texts, pyarrow.string()) | dict.fromkeys(features, pyarrow.float64())
-        converting = csv.ConvertOptions(column_types=kinds, include_columns=list(kinds))
         try:
-            yield from csv.open_csv(path, reading, csv.ParseOptions(**marks), converting)
+            yield from arrow.open_csv(
+                path,
+                arrow.ReadOptions(use_threads=False),  # otherwise errors do not tell the row
+                arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+                arrow.ConvertOptions(column_types=kinds, include_columns=list(kinds)),
+            )
         except pyarrow.ArrowInvalid as error:
             if cell := _NO_NUMBER.search(str(error)):
                 raise not_finite(int(cell[2]) - 2, header[int(cell[1])], cell[3]) from None
