@@ -24,8 +24,9 @@ class ChunkedData(Data):
     def __init__(self, array: Any) -> None:
         n, length, dim = map(int, array.shape)
         super().__init__(np.full(n, length, dtype=np.int64), dim, None, None)
-        self._bounds = offsets_of(array.chunks[0]).tolist()
+        self.array, self.bounds = array, offsets_of(array.chunks[0])
         self._chunks = array.to_delayed().ravel().tolist()
+        self._placed: tuple[tuple[Array, ...], list[Any]] = (), [()] * len(self._chunks)
 
     def run(self, what: Pass, rows: tuple[Array, ...] = ()) -> Any:
         """Pass over the chunks, each of which is joined before it comes to the client."""
@@ -35,13 +36,8 @@ class ChunkedData(Data):
         self.passes.count += 1
         run = delayed(_run_chunk, pure=False)
         shared = delayed(what, traverse=False, pure=False)  # a plain tuple would be called
-        each = [
-            run(chunk, low, shared, *(row[low:high] for row in rows))
-            for chunk, (low, high) in zip(self._chunks, pairwise(self._bounds), strict=True)
-        ]
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Sending large graph")
-            return what.join(iter(compute(*each)))
+        chunks = zip(self._chunks, self.bounds.tolist(), self._place(rows), strict=False)
+        return what.join(iter(compute(*[run(*chunk, shared) for chunk in chunks])))
 
     def take(self, rows: Indices) -> MemoryData:
         """Bring some sequences to the client."""
@@ -49,6 +45,20 @@ class ChunkedData(Data):
         mask[rows] = True
         selected = self.run(Pass(operator.getitem, (), Sequences.concatenate), (mask,))
         return MemoryData(selected, passes=self.passes)
+
+    def _place(self, rows: tuple[Array, ...]) -> list[Any]:
+        """Return each chunk's rows, at the workers: many passes in turn use the same ones."""
+        from dask.base import persist
+        from dask.delayed import delayed
+
+        before = self._placed[0]
+        if len(rows) != len(before) or any(a is not b for a, b in zip(rows, before, strict=True)):
+            parts = [tuple(row[low:high] for row in rows) for low, high in pairwise(self.bounds)]
+            literals = [delayed(part, traverse=False, pure=False) for part in parts]
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sending large graph")
+                self._placed = rows, list(persist(*literals))
+        return self._placed[1]
 
 
 def chunks_of_array(array: Any) -> ChunkedData:
@@ -70,5 +80,5 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
 
 
-def _run_chunk(chunk: Array, first: int, what: Pass, *rows: Array) -> Any:
+def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], what: Pass) -> Any:
     return MemoryData(as_sequences(chunk, first)).run(what, rows)
