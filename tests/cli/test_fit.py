@@ -91,7 +91,7 @@ def test_what_is_wrong_is_said_in_one_line(refused, tmp_path, drawn):
     data = tmp_path / "data.csv"
     model = ("--out", tmp_path / "model.npz")
     data.write_text("bag,label,x\na,0,1\nb,1,two\n")
-    refused(("fit", data, *model), 2, "line 3", "column 'x'", "'two' is not a finite")
+    refused(("fit", data, *model), 2, "row 1", "column 'x'", "'two' is not a finite")
     refused(("fit", data, "--by", "bagg", *model), 2, "no 'bagg'; the nearest names are 'bag', ")
     data.write_text("bag,label,x\na,0,1\nb,1,2\n")
     refused(("fit", data, *model), 2, "a class has one sequence only", "--held-out 0")
@@ -160,6 +160,6 @@ def test_too_little_memory_is_said(refused, monkeypatch, tmp_path, drawn):
     def too_much(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("sparsetoken.files.array_files._from_npz", too_much)
+    monkeypatch.setattr("numpy.lib.npyio.NpzFile.__getitem__", too_much)
     model = ("--out", tmp_path / "model.npz")
     refused(("fit", tmp_path / "x.npz", *model), 1, "X of shape (120, 6, 8) does not fit into mem")

@@ -36,7 +36,7 @@ def test_columns_can_be_named(tmp_path):
         (dict(ignore=("sit",)), "no 'sit'; the nearest names are 'site', "),
         (dict(features=("x", "label")), "'label' cannot be a feature and something else"),
         (dict(ignore=("x", "y", "site")), "no columns with features"),
-        (dict(), "line 2, column 'site': 'p' is not a finite number; if t"),
+        (dict(), "row 0 .*, column 'site': 'p' is not a finite number; if t"),
     ],
 )
 def test_columns_that_are_not_there(tmp_path, selection, message):

@@ -39,7 +39,7 @@ def test_text(tmp_path, text):
 
 
 def test_text_in_many_blocks(tmp_path):
-    """A cell that is wrong is named by its line, also beyond the first block that Arrow reads."""
+    """A cell that is wrong is named by its row, also beyond the first block that Arrow reads."""
     path = tmp_path / "bags.csv"
     rows = [f"b{i // 10},{i // 10 % 2},{i / 3},{i}" for i in range(100_000)]
     path.write_text("\n".join(["bag,label,x,y", *rows]))
@@ -47,14 +47,18 @@ def test_text_in_many_blocks(tmp_path):
     assert np.array_equal(data.sequences.tokens[:, 0], np.arange(100_000) / 3)
     rows[90_000] = "b9000,0,1_000,2"
     path.write_text("\n".join(["bag,label,x,y", *rows]))
-    with pytest.raises(ValueError, match="line 90002, column 'x': '1_000' is not a finite number"):
+    with pytest.raises(
+        ValueError, match=r"row 90000 \(from 0\), column 'x': '1_000' is not a finite number"
+    ):
         read_dataset(path)
 
 
 @pytest.mark.parametrize("number", ["1_000", "١٢", "0x10", "1,5", "1e", "--1", "½"])
 def test_what_is_no_number_to_others_is_none_here(tmp_path, number):
     (tmp_path / "x.csv").write_text(f'bag,label,x\na,0,1\nb,1,"{number}"\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=f"line 3, column 'x': '{number}' is not a finite number"):
+    with pytest.raises(
+        ValueError, match=f"row 1 .*, column 'x': '{number}' is not a finite number"
+    ):
         read_dataset(tmp_path / "x.csv")
 
 
@@ -86,18 +90,21 @@ def test_other_ways_to_write_text(tmp_path):
     [
         (
             "bag,label,x\na,0,1\n\na,0,two\n",
-            "line 4, column 'x': 'two' is not a finite number; if",
+            r"row 1 \(from 0\), column 'x': 'two' is not a finite number; if",
         ),
-        ("bag,label,x\na,0,1\na,0,\n", "line 3, column 'x': '' is not a finite number"),
-        ("bag,label,x\na,0,1\nb,1,nan\n", "line 3, column 'x': 'nan' is not a finite .* 'b'"),
-        ("bag,label,x\na,0,1\nb,1,1e999\n", "line 3, column 'x': '1e999' is not a finite number"),
-        ("bag,label,x\na,0\n", "line 2: 2 columns instead of 3"),
+        ("bag,label,x\na,0,1\na,0,\n", "row 1 .*, column 'x': nan is not a finite number"),
+        ("bag,label,x\na,0,1\nb,1,nan\n", "row 1 .*, column 'x': nan is not a finite .* 'b'"),
+        ("bag,label,x\na,0,1\nb,1,1e999\n", "row 1 .*, column 'x': inf is not a finite number"),
+        ("bag,label,x\na,0\n", r"row 0 \(from 0\): 2 columns instead of 3"),
         (
             "bag,label,x\na,0,1\nb,0,1\na,1,1\n",
-            "line 4, column 'label': '1', but '0' before in .*a'",
+            "column 'label': row 2 has '1', but '0' before in .*a'",
         ),
-        ("bag,label,x\na,0,1\na,,1\n", "line 3, column 'label': '', but '0' before in sequence"),
-        ("bag,label,x\na,0,1\n,0,1\n", "line 3, column 'bag': '' names no sequence"),
+        (
+            "bag,label,x\na,0,1\na,,1\n",
+            "column 'label': row 1 has None, but '0' before in sequence",
+        ),
+        ("bag,label,x\na,0,1\n,0,1\n", "row 1 .*, column 'bag' names no sequence"),
         (
             "id,label,x\na,0,1\n",
             "no column 'bag' or 'sequence' among id, label, x; name .* with 'by'",
@@ -109,7 +116,7 @@ def test_other_ways_to_write_text(tmp_path):
         ("bag,label\na,0\n", "no columns with features"),
         ("bag,label,x\n", "no tokens"),
         ("", "no columns with features"),
-        ('bag,label,x\na,0,"1\n', "line 2"),
+        ('bag,label,x\na,0,"1\n', "row 0"),
         ("bag,label,x,label\na,0,1,1\n", "two columns named 'label'"),
         ("bag;x\na;1\n", r"must have commas between its columns, got ';'"),
     ],

@@ -8,6 +8,7 @@ from sparsetoken import Sequences
 from sparsetoken.sequences.passes import (
     attention_features,
     attention_weights,
+    fingerprints,
     largest_magnitudes,
     pooled_features,
     token_covariance,
@@ -74,3 +75,12 @@ def test_read_only_tokens():
     tokens = np.arange(12.0).reshape(6, 2)
     tokens.flags.writeable = False
     assert pooled_features(Sequences(tokens, [0, 2, 6])).tolist() == [[1, 2], [7, 8]]
+
+
+def test_fingerprints_know_equal_sequences():
+    X = np.random.default_rng(0).standard_normal((120, 8, 6))
+    data = Sequences.from_list(list(X))
+    assert len(np.unique(fingerprints(data))) == len(X)
+    single = Sequences.from_list([x.astype(np.float32) for x in X])
+    double = Sequences.from_list([x.astype(np.float32).astype(float) for x in X])
+    np.testing.assert_array_equal(fingerprints(single), fingerprints(double))

@@ -34,7 +34,7 @@ def predict(
     95 % intervals.
     """
     from sparsetoken.experiments import write_table
-    from sparsetoken.sequences.fingerprints import seen_in_fit
+    from sparsetoken.sequences.passes import seen_in_fit
 
     reads = (model, data, reading.get("labels"))
     for name, path, others in (("--out", out, reads), ("--tokens", tokens, (*reads, out))):

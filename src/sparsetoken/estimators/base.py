@@ -18,8 +18,8 @@ from sparsetoken.estimators.inputs import check_data, check_sample_weight, is_ra
 from sparsetoken.estimators.stack import Reference, Stack
 from sparsetoken.estimators.streams import ScoreStream
 from sparsetoken.sequences.data import Data, MemoryData
-from sparsetoken.sequences.fingerprints import fingerprints
 from sparsetoken.sequences.grouping import align_labels
+from sparsetoken.sequences.passes import fingerprints
 
 
 class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -15,10 +15,9 @@ from sparsetoken.estimators.readout import fit_readout
 from sparsetoken.estimators.stack import Stack
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.sequences.checks import warn_caller
-from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.data import Data, MemoryData, one_blas_thread
 from sparsetoken.sequences.passes import attention_features, attention_weights, pooled_features
 from sparsetoken.sequences.sequences import Sequences
-from sparsetoken.sequences.threads import one_blas_thread
 
 
 @dataclass

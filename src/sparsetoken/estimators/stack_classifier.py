@@ -23,9 +23,8 @@ from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import likely_kinds
 from sparsetoken.estimators.stack import Stack, fit_stack, remember
 from sparsetoken.sequences.checks import warn_caller
-from sparsetoken.sequences.data import Data, MemoryData
+from sparsetoken.sequences.data import Data, MemoryData, one_blas_thread
 from sparsetoken.sequences.grouping import align_labels
-from sparsetoken.sequences.threads import one_blas_thread
 
 
 class StackClassifier(SequenceClassifier):

@@ -222,7 +222,7 @@ def compute(cell: Cell) -> dict[str, Estimate]:
     """
     from sklearn.exceptions import ConvergenceWarning as FitWarning
 
-    from sparsetoken.sequences.threads import one_blas_thread
+    from sparsetoken.sequences.data import one_blas_thread
 
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # kept as a flag on the result

@@ -21,6 +21,7 @@ from sparsetoken.files.apart import run_apart
 from sparsetoken.files.guards import Arrays, Delayed, UnreadableError
 
 _MOST, _DEEPEST = 10**6, 20  # values, and levels: of a list that holds itself there is no end
+_PLAIN = str | int | float
 _PATIENCE = 120.0  # seconds for the texts of a file
 _TENSORS = {"BOOL": "?", "BF16": "f4", "F16": "f2", "F32": "f4", "F64": "f8"} | {
     f"{kind}{8 * size}": f"{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
@@ -42,9 +43,10 @@ def open_npy(path: Path) -> Arrays:
 
 def open_npz(path: Path) -> Arrays:
     """Open an archive of NumPy; an array is read when it is needed."""
-    arrays, heads = {}, np.lib.format
-    for entry in guards.check_zip(path):
-        with zipfile.ZipFile(path) as archive, archive.open(entry) as file:
+    arrays, heads, entries = {}, np.lib.format, guards.check_zip(path)
+    archive = np.load(path, allow_pickle=False)
+    for entry in entries:
+        with archive.zip.open(entry) as file:
             first = heads.read_magic(file) == (1, 0)
             read_head = heads.read_array_header_1_0 if first else heads.read_array_header_2_0
             shape, _, dtype = read_head(file)
@@ -54,13 +56,8 @@ def open_npz(path: Path) -> Arrays:
                 "sequence, or all tokens stacked, with 'offsets'"
             )
         name = entry.removesuffix(".npy")
-        arrays[name] = Delayed(shape, dtype, partial(_from_npz, path, name))
+        arrays[name] = Delayed(shape, dtype, partial(archive.__getitem__, name))
     return arrays
-
-
-def _from_npz(path: Path, name: str) -> Array:
-    with np.load(path, allow_pickle=False) as archive:
-        return archive[name]
 
 
 def open_safetensors(path: Path) -> Arrays:
@@ -68,17 +65,16 @@ def open_safetensors(path: Path) -> Arrays:
     package = import_extra("safetensors", f"{path}: .safetensors")
     file, arrays = package.safe_open(path, framework="np"), dict[str, Delayed]()
 
-    def halves(name: str) -> Array:  # the package has none for NumPy
-        bits = dict(package.deserialize(path.read_bytes()))[name]["data"]
-        return _from_bfloat16(np.frombuffer(bits, np.uint16)).reshape(arrays[name].shape)
+    def read_halves(name: str) -> Array:
+        return np.frombuffer(dict(package.deserialize(path.read_bytes()))[name]["data"], np.uint16)
 
     for name in sorted(file.keys()):
         tensor = file.get_slice(name)
         kind, shape = str(tensor.get_dtype()), tuple(tensor.get_shape())
         if kind not in _TENSORS:
             raise UnreadableError(f"{name} has type {kind}, which NumPy does not have")
-        read = partial(halves if kind == "BF16" else file.get_tensor, name)
-        arrays[name] = Delayed(shape, np.dtype(_TENSORS[kind]), read)
+        read = partial(read_halves if kind == "BF16" else file.get_tensor, name)
+        arrays[name] = Delayed(shape, np.dtype(_TENSORS[kind]), read, kind == "BF16")
     return arrays
 
 
@@ -118,35 +114,30 @@ def _leaves(content: Any) -> Iterator[tuple[str, Any]]:
         count += 1
         if count > _MOST or depth > _DEEPEST:
             raise UnreadableError("it holds millions of values, or itself")
-        if isinstance(value, list | tuple) and not all(map(_is_plain, value)):
+        if isinstance(value, list | tuple) and not all(isinstance(each, _PLAIN) for each in value):
             value = dict(enumerate(value))
         if isinstance(value, dict):
             prefix = f"{name}/" if name else ""
             waiting += [(f"{prefix}{key}", v, depth + 1) for key, v in value.items()][::-1]
-        elif _is_plain(value) or isinstance(value, list | tuple) or hasattr(value, "layout"):
+        elif isinstance(value, _PLAIN | list | tuple) or hasattr(value, "layout"):
             yield name, value
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float)
 
 
 def open_mat(path: Path) -> Arrays:
     """Open matrices of MATLAB, also sparse ones; a row or a column is a vector."""
     with path.open("rb") as file:
-        if b"MATLAB 7.3" in file.read(128):  # HDF5 behind a head, with all axes in reverse
-            return {name: _from_matlab(array) for name, array in open_hdf5(path).items()}
-    with tempfile.TemporaryDirectory() as folder:
-        run_apart(path, f"{folder}/arrays.npz", guards.believable(path))
-        with np.load(f"{folder}/arrays.npz") as archive:
-            return dict(archive)
-
-
-def _from_matlab(array: Delayed) -> Delayed:
-    shape = array.shape[::-1]
-    if len(shape) == 2 and 1 in shape:
-        shape = (max(shape),)
-    return Delayed(shape, array.dtype, lambda: np.transpose(array).reshape(shape))
+        hdf5 = b"MATLAB 7.3" in file.read(128)  # behind a head, with all axes in reverse
+    if not hdf5:
+        with tempfile.TemporaryDirectory() as folder:
+            run_apart(path, f"{folder}/arrays.npz", guards.believable(path))
+            with np.load(f"{folder}/arrays.npz") as archive:
+                return dict(archive)
+    arrays = {}
+    for name, array in open_hdf5(path).items():
+        shape = array.shape[::-1]
+        shape = (max(shape),) if len(shape) == 2 and 1 in shape else shape
+        arrays[name] = Delayed(shape, array.dtype, partial(np.transpose, array))
+    return arrays
 
 
 def open_hdf5(path: Path) -> Arrays:
@@ -158,31 +149,29 @@ def open_hdf5(path: Path) -> Arrays:
         written = str(item.attrs.get("dtype", item.file.attrs.get("dtype", "")))
         halves = "bfloat16" in written and kind.kind in "ui" and kind.itemsize == 2
         kind = np.dtype(np.float32) if halves else kind
-        arrays[name] = Delayed(item.shape, kind, partial(_from_hdf5, source, halves))
+        arrays[name] = Delayed(item.shape, kind, partial(source.__getitem__, ()), halves)
     return arrays
-
-
-def _from_hdf5(item: Any, halves: bool) -> Array:
-    values = np.asarray(item[()])
-    return _from_bfloat16(values) if halves else values
 
 
 def open_h5ad(path: Path) -> Arrays:
     """Open cells of AnnData, one a row: X, what is in obsm, the columns of obs, names in var."""
     io = import_extra("anndata.io", f"{path}: .h5ad", None)
     sizes = _datasets(path)
-    guards.check_size(
-        path, sum(item.size for name, item in sizes.items() if "obs/" in name), 1, None
-    )
+    guards.check_size(path, sum(item.size for name, item in sizes.items() if "obs/" in name))
     run_apart(path, seconds=_PATIENCE)
-    file = next(iter(sizes.values())).file
-    arrays: dict[str, Any] = {}
+    file, arrays = next(iter(sizes.values())).file, dict[str, Any]()
+
+    def read(name: str) -> Array:
+        matrix = io.read_elem(file[name])
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)  # toarray believes all indices
+        return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
     for name in ["X", *(f"obsm/{key}" for key in file.get("obsm", ()))]:
         if name in file:
             shape = tuple(int(n) for n in file[name].attrs.get("shape", ())) or file[name].shape
             kind = file[f"{name}/data"].dtype if f"{name}/data" in sizes else file[name].dtype
-            read = partial(_dense, io.read_elem, file[name])
-            arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, read)
+            arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, partial(read, name))
     obs = io.read_elem(file["obs"])
     if not hasattr(obs, "columns"):
         raise UnreadableError("it was written before anndata 0.7: open it and write it again")
@@ -214,18 +203,6 @@ def _datasets(path: Path) -> dict[str, Any]:
     check("/", file)
     file.visititems(check)
     return datasets
-
-
-def _dense(read_elem: Any, item: Any) -> Array:
-    matrix = read_elem(item)
-    if hasattr(matrix, "check_format"):
-        matrix.check_format(full_check=True)  # toarray believes all indices
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
-
-
-def _from_bfloat16(bits: Array) -> Array:
-    """Return float32 whose upper halves are given: NumPy has no bfloat16."""
-    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 ARRAYS: dict[str, Callable[[Path], Arrays]] = {

@@ -15,8 +15,8 @@ from sparsetoken.files.guards import check_size, list_arrays, prefix_errors, sho
 from sparsetoken.files.roles import USUAL, NamedArrays, Roles, usual_names
 from sparsetoken.sequences.checks import OneTokenWarning, warn_caller
 from sparsetoken.sequences.forms import as_floats, offsets_of, stack
-from sparsetoken.sequences.grouping import group_rows, one_per_group
-from sparsetoken.sequences.sequences import Sequences, grouped
+from sparsetoken.sequences.grouping import Grouping
+from sparsetoken.sequences.sequences import Sequences
 
 _SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
 
@@ -32,15 +32,15 @@ def read_archive(archive: NamedArrays) -> Dataset:
     path, arrays, roles = archive.path, archive.arrays, archive.roles
     name = archive.tokens_name()
     if name is None:
-        return _read_sequences(archive, _sequences_inside(archive))
+        return _join(archive, _sequences_inside(archive))
     by, shape = archive.pick("by"), arrays[name].shape
     alone = by is None and "offsets" not in arrays and (len(shape) == 2 or shape[0] == 1)
-    if alone and roles.like is not None and roles.like.layout == "files":
-        return _read_sequences(archive, [(path.stem, archive)])
-    label, group = archive.pick("label"), archive.pick("group")
-    sequences, rows, total, codes = _divide(archive, name, by)
+    if alone and roles.before.layout == "files":
+        return _join(archive, [(path.stem, archive)])
+    label, group, X = archive.pick("label"), archive.pick("group"), archive.read_tokens(name)
+    sequences, rows, bags = _divide(archive, name, X, by)
     labels, groups = (
-        None if role is None else _per_sequence(archive, role, sequences, codes)
+        None if role is None else _per_sequence(archive, role, len(sequences), bags)
         for role in (label, group)
     )
     ids, names = sequences.ids, None
@@ -49,31 +49,28 @@ def read_archive(archive: NamedArrays) -> Dataset:
     if "feature_names" in arrays and arrays["feature_names"].shape == (sequences.dim,):
         names = archive.read("feature_names").tolist()
     sequences = Sequences(sequences.tokens, sequences.offsets, names, ids)
-    coords = _coordinates(archive, rows, total)
+    coords = _coordinates(archive, rows, int(np.prod(X.shape[:-1])))
     used = Roles(by, label, group, (name,), layer=roles.wanted_layer)
     source = None if label is None else f"array {label!r}"
     return checked(Dataset(path, sequences, labels, groups, rows, coords, used, source))
 
 
 def _divide(
-    archive: NamedArrays, name: str, by: str | None
-) -> tuple[Sequences, Array, int, Array | None]:
+    archive: NamedArrays, name: str, X: Array, by: str | None
+) -> tuple[Sequences, Array, Grouping | None]:
     """Divide tokens into sequences as bags, offsets, a mask or their shape say.
 
-    Return them with the rows of the array that their tokens were in, how many rows there are, and
-    the sequence of each row where an array names it.
+    Return them with the rows of the array that their tokens were in, and the bags if there are any.
     """
-    arrays, X = archive.arrays, archive.read_tokens(name)
-    total = int(np.prod(X.shape[:-1]))
-    rows, codes, mask = np.arange(total), None, None
+    arrays, mask = archive.arrays, None
+    bags, rows = None, np.arange(int(np.prod(X.shape[:-1])))
     if by is not None:
         bag = archive.read(by)
         if X.ndim != 2 or bag.shape != (len(X),):
             shapes = f"X must have shape (tokens, d), {by} (tokens,): {X.shape} and {bag.shape}"
             raise ValueError(f"with {by!r}, {shapes}")
-        ids, codes = group_rows(bag)
-        rows = np.argsort(codes, kind="stable")
-        sequences = grouped(X, ids, codes)
+        bags = Grouping(bag)
+        rows, sequences = bags.order, Sequences(bags.sort(X), bags.offsets, ids=bags.ids)
     elif archive.path.suffix == ".h5ad":
         columns = shorten([column for column, array in arrays.items() if len(array.shape) == 1], 12)
         raise ValueError(f"say which column of obs names sequences with 'by'; it holds {columns}")
@@ -94,7 +91,88 @@ def _divide(
         sequences = Sequences(*stack(X))
     if unused := [other for other in arrays if "mask" in other.lower() and other != mask]:
         warn_caller(f"{archive.path}: {shorten(unused)} is not used", UserWarning)
-    return sequences, rows, total, codes
+    return sequences, rows, bags
+
+
+def _per_sequence(archive: NamedArrays, name: str, count: int, bags: Grouping | None) -> Any:
+    """Return one value per sequence, from one per token or one per sequence.
+
+    With ``bag`` sequences are in the order of first appearance. If the sorted order is another
+    one, the file could mean either, and must say which by ``ids``, in the order of the values.
+    """
+    values = archive.read(name)
+    if bags is not None and values.shape == bags.codes.shape:
+        with prefix_errors(f"{archive.path}: {name}"):
+            return bags.shared(values).tolist()
+    if values.shape != (count,):
+        each = "" if bags is None else f", or one per token ({len(bags.codes)},)"
+        raise ValueError(f"{name} must have shape ({count},){each}, got {values.shape}")
+    if bags is None:
+        return values.tolist()
+    names, stated = bags.ids.tolist(), "ids" in archive.arrays
+    ordered = archive.read("ids").tolist() if stated else sorted(names)
+    if sorted(ordered) != sorted(names):
+        raise ValueError("ids must hold each name in 'bag' once")
+    if not stated and ordered != names:
+        raise ValueError(
+            f"{name} has one value per sequence, but these appear in the order "
+            f"{shorten([repr(n) for n in names], 4)}, which is not the sorted one; add an array "
+            f"'ids' with the names in the order of {name}, or give one value a token"
+        )
+    by_name = dict(zip(ordered, values.tolist(), strict=True))
+    return [by_name[sequence] for sequence in names]
+
+
+def _join(asked: NamedArrays, archives: Iterable[tuple[str, NamedArrays]]) -> Dataset:
+    """Read archives that hold one sequence each, with its coordinates and its label if there."""
+    parts, total = list[tuple[Any, ...]](), 0
+    for title, archive in archives:
+        with prefix_errors(archive.path):
+            parts.append((title, *_one_sequence(archive)))
+        expected, dim = (part[1].shape[1] for part in (parts[0], parts[-1]))
+        if dim != expected:
+            wrong = f"{dim} features per token, {parts[0][0]!r} has {expected}"
+            held = f"name it with 'features': {list_arrays(asked.arrays)}"
+            hint = f"; if one array holds the tokens, {held}" if asked.arrays else ""
+            raise ValueError(f"sequence {title!r} has {wrong}{hint}")
+        total += parts[-1][1].size
+        check_size(asked.path, total, 4, asked.max_numbers)
+    columns: Any = map(list, zip(*parts, strict=True))
+    ids, tokens, rows, coords, names, labels, groups = columns
+    labels, groups = (None if set(each) == {None} else each for each in (labels, groups))
+    places = None if any(each is None for each in coords) else np.concatenate(coords)
+    sequences = Sequences(np.concatenate(tokens), offsets_of(list(map(len, rows))), None, ids)
+    roles, features = asked.roles, (names[0],) if len(set(names)) == 1 else None
+    used = Roles(roles.by, roles.label, None, features, (), roles.wanted_layer, "files")
+    source, where = None if labels is None else "the file of each sequence", np.concatenate(rows)
+    return checked(Dataset(asked.path, sequences, labels, groups, where, places, used, source))
+
+
+def _one_sequence(archive: NamedArrays) -> tuple[Any, ...]:
+    """Return tokens, their rows and coordinates, the name of their array, label and group."""
+    matrices = [name for name, array in archive.arrays.items() if len(array.shape) in (2, 3)]
+    name = archive.tokens_name() or (matrices[0] if len(matrices) == 1 else None)
+    if name is None:
+        raise archive.no_tokens()
+    shape = archive.arrays[name].shape
+    title = "its array" if archive.path.suffix == ".npy" else name
+    if len(shape) != 2 and (len(shape), *shape[:1]) != (3, 1):  # some write a batch of one
+        raise ValueError(f"{title} must have shape (L, d), got {shape}")
+    tokens = as_floats(archive.read(name), title).reshape(shape[-2:])
+    rows = np.arange(len(tokens))
+    if mask := archive.pick("mask"):
+        present = archive.read(mask).reshape(-1)
+        if present.shape != rows.shape or not np.isin(present, (0, 1)).all():
+            raise ValueError(f"{mask} must hold 1 or 0 for each of the {len(tokens)} tokens")
+        rows = np.flatnonzero(present)
+
+    def value(role: str) -> Any:
+        found = archive.pick(role)
+        alone = found is not None and np.prod(archive.arrays[found].shape) == 1
+        return archive.read(str(found)).item() if alone else None
+
+    coords = _coordinates(archive, rows, len(tokens))
+    return tokens[rows], rows, coords, name, value("label"), value("group")
 
 
 def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
@@ -105,93 +183,6 @@ def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
     coords = np.atleast_2d(archive.read(name))
     coords = coords.reshape(-1, coords.shape[-1])
     return coords[rows] if len(coords) == total else None
-
-
-def _per_sequence(
-    archive: NamedArrays, name: str, sequences: Sequences, codes: Array | None
-) -> Any:
-    """Return one value per sequence, from one per token or one per sequence.
-
-    With ``bag`` sequences are in the order of first appearance. If the sorted order is another
-    one, the file could mean either, and must say which by ``ids``, in the order of the values.
-    """
-    values, count, ids = archive.read(name), len(sequences), np.asarray(sequences.ids)
-    if codes is not None and values.shape == codes.shape:
-        with prefix_errors(f"{archive.path}: {name}"):
-            return one_per_group(values, ids, codes).tolist()
-    if values.shape != (count,):
-        shape = f"({count},)" if codes is None else f"({count},), or one per token ({len(codes)},)"
-        raise ValueError(f"{name} must have shape {shape}, got {values.shape}")
-    if codes is None:
-        return values.tolist()
-    names, ordered_by_ids = ids.tolist(), "ids" in archive.arrays
-    ordered = archive.read("ids").tolist() if ordered_by_ids else sorted(names)
-    if sorted(ordered) != sorted(names):
-        raise ValueError("ids must hold each name in 'bag' once")
-    if not ordered_by_ids and ordered != names:
-        raise ValueError(
-            f"{name} has one value per sequence, but these appear in the order "
-            f"{shorten([repr(n) for n in names], 4)}, which is not the sorted one; add an array "
-            f"'ids' with the names in the order of {name}, or give one value a token"
-        )
-    by_name = dict(zip(ordered, values.tolist(), strict=True))
-    return [by_name[sequence] for sequence in names]
-
-
-def _read_sequences(asked: NamedArrays, archives: Iterable[tuple[str, NamedArrays]]) -> Dataset:
-    """Read archives that hold one sequence each, with its coordinates and its label if there."""
-    path, parts, total = asked.path, list[tuple[Any, ...]](), 0
-    for title, archive in archives:
-        with prefix_errors(archive.path):
-            name, tokens, kept = _one_sequence(archive)
-            places = _coordinates(archive, kept, len(tokens))
-            values = _one_value(archive, "label"), _one_value(archive, "group")
-        total, dim = total + tokens.size, tokens.shape[1]
-        check_size(path, total, 4, asked.max_numbers)
-        parts.append((title, name, tokens[kept], kept, places, *values))
-        if (expected := parts[0][2].shape[1]) != dim:
-            wrong = f"{dim} features per token, {parts[0][0]!r} has {expected}"
-            held = f"name it with 'features': {list_arrays(asked.arrays)}"
-            hint = f"; if one array holds the tokens, {held}" if asked.arrays else ""
-            raise ValueError(f"sequence {title!r} has {wrong}{hint}")
-    columns: Any = zip(*parts, strict=True)
-    ids, names, tokens, rows, coords, labels, groups = columns
-    labels, groups = (None if all(v is None for v in each) else each for each in (labels, groups))
-    places = None if any(each is None for each in coords) else np.concatenate(coords)
-    sequences = Sequences(np.concatenate(tokens), offsets_of([len(r) for r in rows]), None, ids)
-    wanted, features = asked.roles, (names[0],) if len(set(names)) == 1 else None
-    roles = Roles(wanted.by, wanted.label, None, features, (), wanted.wanted_layer, "files")
-    source, where = None if labels is None else "the file of each sequence", np.concatenate(rows)
-    return checked(Dataset(path, sequences, labels, groups, where, places, roles, source))
-
-
-def _one_sequence(archive: NamedArrays) -> tuple[str, Array, Array]:
-    """Return the array of one sequence with its rows, and which of them are tokens by its mask."""
-    matrices = [name for name, array in archive.arrays.items() if len(array.shape) in (2, 3)]
-    name = archive.tokens_name() or (matrices[0] if len(matrices) == 1 else None)
-    if name is None:
-        raise archive.no_tokens()
-    shape = archive.arrays[name].shape
-    title = "its array" if archive.path.suffix == ".npy" else name
-    batch = len(shape) == 3 and shape[0] == 1  # some extractors write a batch of one
-    if len(shape) != 2 and not batch:
-        raise ValueError(f"{title} must have shape (L, d), got {shape}")
-    tokens = as_floats(archive.read(name)[0] if batch else archive.read(name), title)
-    mask_name = archive.pick("mask")
-    if mask_name is None:
-        return name, tokens, np.arange(len(tokens))
-    mask = archive.read(mask_name).reshape(-1)
-    if mask.shape != (len(tokens),) or not np.isin(mask, (0, 1)).all():
-        raise ValueError(f"{mask_name} must hold 1 or 0 for each of the {len(tokens)} tokens")
-    return name, tokens, np.flatnonzero(mask)
-
-
-def _one_value(archive: NamedArrays, role: str) -> Any:
-    """Return the label or group of a sequence, None if its file has none."""
-    name = archive.pick(role)
-    if name is None or np.prod(archive.arrays[name].shape) != 1:
-        return None
-    return archive.read(name).item()
 
 
 def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
@@ -217,21 +208,20 @@ def read_folder(asked: NamedArrays) -> Dataset:
     """
     folder = asked.path
     home = next((folder / n for n in USUAL["features"] if (folder / n).is_dir()), folder)
-    files = _named(home, _files(home))
+    files = _named_files(home)
     archives = (
         (name, replace(asked, path=file, arrays=_with_siblings(file, home, folder)))
         for name, file in files.items()
     )
-    dataset = _read_sequences(asked, archives)
-    classes = _classes(home, files)
-    if dataset.labels is not None or classes is None:
-        return dataset
-    labelled = dataset.labelled_by([classes[name] for name in dataset.ids], dataset.groups)
-    return replace(labelled, label_source="the folder of each file")
+    dataset = _join(asked, archives)
+    if dataset.labels is None and (classes := _classes(home, files)) is not None:
+        labels = [classes[name] for name in dataset.ids]
+        return dataset.labelled_by(labels, dataset.groups, label_source="the folder of each file")
+    return dataset
 
 
-def _files(folder: Path) -> list[Path]:
-    """Return the files of a folder that hold arrays, all in it or all deeper inside."""
+def _named_files(folder: Path) -> dict[str, Path]:
+    """Return the files that hold arrays, all in a folder or all deeper inside, by short names."""
     every = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     files = [path for path in every if path.suffix in ARRAYS]
     beside = [path for path in files if path.parent == folder]
@@ -244,16 +234,11 @@ def _files(folder: Path) -> list[Path]:
         held = " and ".join(f"{n} {kind}" for kind, n in counts.most_common(5)) or "nothing"
         kinds_read = f"files of one kind, {', '.join(ARRAYS)}; it holds {held}"
         raise ValueError(f"{folder} must hold {kinds_read}; save other arrays with numpy.savez")
-    return files
-
-
-def _named(folder: Path, files: list[Path]) -> dict[str, Path]:
-    """Return the files by the shortest names that tell them apart."""
     stems = {file.stem for file in files}
     if 1 < len(files) == len(stems):
         return {file.stem: file for file in files}
     paths = [file.relative_to(folder).with_suffix("") for file in files]
-    if len(stems) == 1 and folder not in (file.parent for file in files):
+    if len(stems) == 1 and not beside:
         paths = [path.parent for path in paths]
     return {path.as_posix(): file for path, file in zip(paths, files, strict=True)}
 
@@ -262,10 +247,10 @@ def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:
     """Return the folder that each file is in, if folders can be classes."""
     homes = {name: file.relative_to(folder).parent.as_posix() for name, file in files.items()}
     distinct = set(homes.values())
-    if len(distinct) < 2 or any("/" in home for home in distinct):
+    if not 1 < len(distinct) < len(files) or any("/" in home for home in distinct):
+        return None  # one folder per sequence, or deeper ones
+    if any(name != file.stem for name, file in files.items()):
         return None
-    if len(distinct) == len(files) or any(name != file.stem for name, file in files.items()):
-        return None  # one folder per sequence
     if {home.lower() for home in distinct} & _SPLITS:
         held = ", ".join(sorted(distinct))
         raise ValueError(f"{folder} holds {held}: these are no classes, name one of them")

@@ -80,13 +80,13 @@ class Dataset:
         where = ":" if name is None else f" in {name!r};"
         raise ValueError(f"{self.path} has no labels{where} {hint}")
 
-    def labelled_by(self, labels: Any, groups: Any = None) -> "Dataset":
+    def labelled_by(self, labels: Any, groups: Any, **about: Any) -> "Dataset":
         """Return the same sequences with labels, some of which may be missing, and groups."""
         for name, group in zip(self.ids, () if groups is None else groups, strict=False):
             if is_missing(group):
                 raise ValueError(f"sequence {name!r} has no group")
         labels, groups = (None if v is None else _as_labels(v) for v in (labels, groups))
-        return replace(self, labels=labels, groups=groups)
+        return replace(self, labels=labels, groups=groups, **about)
 
     def _subset(self, kept: Bools) -> "Dataset":
         if kept.all():
@@ -107,7 +107,7 @@ def checked(dataset: Dataset) -> Dataset:
     X = dataset.sequences
     if X.ids is None:
         X = Sequences(X.tokens, X.offsets, X.feature_names, np.arange(len(X)))
-    dataset = replace(dataset, sequences=X).labelled_by(dataset.labels, dataset.groups)
+    dataset = dataset.labelled_by(dataset.labels, dataset.groups, sequences=X)
     empty = X.lengths == 0
     if empty.any() and not empty.all():
         count = f"{empty.sum()} of {len(X)} sequences have no tokens and are left out"

@@ -1,7 +1,5 @@
 """Tables of labels: which column names the sequences, and which label each of them gets."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,6 @@ from sparsetoken.sequences.grouping import is_row_number
 
 _THINGS = ["bag", "sequence", "slide", "sample", "file", "filename", "name", "document", "text"]
 _NAMES = ["id", *_THINGS, *(f"{thing}_id" for thing in _THINGS)]  # usual for columns of names
-
-Places = list[int | None]  # the sequence that each row of a table names
 
 
 def look_up_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
@@ -33,27 +29,25 @@ def look_up_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
     if label is None:
         others = shorten([name for name in candidates if name != by], 20)
         raise ValueError(f"name the column with the label with 'label', one of {others}")
-    labels, groups = (
-        None if name is None else _values(columns[name], columns[by], places, len(dataset))
-        for name in (label, group)
-    )
+
+    def one_each(name: str) -> list[Any]:
+        values: dict[int | None, Any] = {}
+        for row, (place, value) in enumerate(zip(places, columns[name], strict=True)):
+            before = values.setdefault(place, value)
+            both_missing = is_missing(value) and is_missing(before)
+            if place is not None and value != before and not both_missing:
+                raise ValueError(f"row {row}: another label or group for {columns[by][row]!r}")
+        return [values.get(place) for place in range(len(dataset))]
+
+    labels, groups = (None if name is None else one_each(name) for name in (label, group))
     source = f"column {label!r} of {Path(table.path).name}, matched by its column {by!r}"
-    roles_now = replace(dataset.roles, label=label, group=group or dataset.roles.group)
-    return replace(dataset.labelled_by(labels, groups), roles=roles_now, label_source=source)
+    used = replace(dataset.roles, label=label, group=group or dataset.roles.group)
+    return dataset.labelled_by(labels, groups, roles=used, label_source=source)
 
 
-def _values(column: list[Any], names: list[Any], places: Places, count: int) -> list[Any]:
-    """Return the value of each sequence; the rows that name it must agree."""
-    values: dict[int | None, Any] = {}
-    for row, (place, value) in enumerate(zip(places, column, strict=True)):
-        before = values.setdefault(place, value)
-        if place is None or value == before or (is_missing(value) and is_missing(before)):
-            continue
-        raise ValueError(f"row {row}: another label or group for {names[row]!r}")
-    return [values.get(place) for place in range(count)]
-
-
-def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> tuple[str, Places]:
+def _match(
+    dataset: Dataset, columns: dict[str, list[Any]], by: str | None
+) -> tuple[str, list[int | None]]:
     """Return the column that names the sequences, with the sequence of each row.
 
     It is named by the caller, has a usual name, or is the only one with exactly the names. Unless
@@ -65,7 +59,11 @@ def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> t
     if not names:
         raise ValueError("no column names the sequences")
     ids, count = dataset.ids, len(dataset)
-    places = {name: _places(ids, columns[name]) for name in names}
+    numbers = {str(name): i for i, name in enumerate(ids)}
+    places = {
+        name: [numbers.get(str(value), numbers.get(_stem(value))) for value in columns[name]]
+        for name in names
+    }
     counts = {name: len({*rows} - {None}) for name, rows in places.items()}
     usual = names if named else usual_names(_NAMES, names)
     complete = [name for name in usual if counts[name] == count or (named and counts[name])]
@@ -79,22 +77,16 @@ def _match(dataset: Dataset, columns: dict[str, list[Any]], by: str | None) -> t
         held = f"it has {columns[first][0]!r} in {first!r}, {dataset.path} has {ids[0]!r}"
         hint = "say with 'by' which column names them"
         raise ValueError(f"it names none of the sequences: {held}; {hint}")
-    which = (
-        f"{shorten(partial)}; say which with 'by' (sequences that it does not name have no label)"
+    which = "say which with 'by' (sequences that it does not name have no label)"
+    raise ValueError(
+        f"it is not certain which column names the sequences: {shorten(partial)}; {which}"
     )
-    raise ValueError(f"it is not certain which column names the sequences: {which}")
-
-
-def _places(ids: Sequence[Any], values: list[Any]) -> Places:
-    """Return the sequence that each value names: by its text, or by the stem of a file's name."""
-    numbers = {str(name): i for i, name in enumerate(ids)}
-    return [numbers.get(str(value), numbers.get(_stem(value))) for value in values]
 
 
 def _stem(value: Any) -> str:
     """Return the name of a file without its ending; of a number nothing is cut off."""
-    text = str(value)
     try:
-        return text if math.isfinite(float(text)) else Path(text).stem
-    except ValueError:
-        return Path(text).stem
+        float(value)
+    except (TypeError, ValueError):
+        return Path(str(value)).stem
+    return str(value)

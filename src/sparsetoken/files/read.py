@@ -89,7 +89,7 @@ def read_dataset(
         (names,) if isinstance(names, str) else None if names is None else tuple(names)
         for names in (features, ignore)
     )
-    known = like if like is None or isinstance(like, Roles) else Roles.from_dict(like)
+    known = like if isinstance(like, Roles) else Roles(**(like or {}))
     roles = Roles(by, label, group, columns, ignored or (), layer, like=known)
     if path.is_dir() and labels is None and not is_table(path):
         tables = [path / f"labels{suffix}" for suffix in TABLES]
@@ -98,8 +98,7 @@ def read_dataset(
         return _read(path, roles, max_numbers, rows_alone)
     inside = replace(roles, label=None, group=None)
     if path.is_dir() or not is_table(path):  # the name of a column may be that of the table
-        hints = known or Roles()
-        inside = replace(inside, by=None, like=replace(hints, by=by or hints.by))
+        inside = replace(inside, by=None, like=replace(roles.before, by=by or roles.before.by))
     dataset = _read(path, inside, max_numbers)
     table = open_table(labels, "labels")
     with prefix_errors(labels):
@@ -108,7 +107,7 @@ def read_dataset(
 
 def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = False) -> Dataset:
     """Read a file or a folder by what it is; whatever is wrong is said with its name."""
-    if path.suffix and not path.is_dir() and not is_table(path) and path.suffix not in ARRAYS:
+    if not (path.is_dir() or is_table(path) or path.suffix in ("", *ARRAYS)):
         wrong = f"{', '.join([*TABLES, *ARRAYS])}, got {path.name!r}"
         other = "save other arrays with numpy.savez"
         raise ValueError(f"data must be a folder or a file ending in {wrong}; {other}")

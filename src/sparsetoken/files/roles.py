@@ -1,11 +1,11 @@
 """Which column of a table, or array of a file, plays which role."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -45,28 +45,25 @@ class Roles:
     layout: str | None = None
     like: "Roles | None" = None
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return what :meth:`to_dict` returned, perhaps by way of JSON."""
-        known = {f.name: values[f.name] for f in fields(cls) if values.get(f.name) is not None}
-        known |= {name: tuple(v) for name, v in known.items() if isinstance(v, list)}
-        return cls(**known)
-
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
+        """Return plain values, for JSON: ``Roles(**values)`` or ``like=values`` takes them."""
         return {n: v for n, v in asdict(self).items() if (v and n != "like") or v == 0}
+
+    @property
+    def before(self) -> "Roles":
+        """The roles in the file that this one is like."""
+        return self.like or Roles()
 
     @property
     def wanted_layer(self) -> int | None:
         """The layer that was named, or used in a file like this."""
-        return self.like.layer if self.layer is None and self.like is not None else self.layer
+        return self.before.layer if self.layer is None else self.layer
 
     def pick(self, role: str, names: Sequence[str], usual: Any = None) -> str | None:
         """Return what was named for a role, was used in a file like this, or has a usual name."""
-        named = getattr(self, role, None)
+        named, before = getattr(self, role, None), getattr(self.before, role, None)
         if named is not None:
             return find_name(named, names, repr(role))
-        before = getattr(self.like, role, None)
         if before in names:
             return str(before)
         present = usual_names(USUAL[role] if usual is None else usual, names)
@@ -124,15 +121,14 @@ class NamedArrays:
 
     def tokens_name(self) -> str | None:
         """Return the array that holds the tokens; None if each array, or group, is a sequence."""
-        named, like, arrays = self.roles.features, self.roles.like, self.arrays
+        named, before, arrays = self.roles.features, self.roles.before, self.arrays
         if named is not None:
             if len(named) > 1:
                 raise ValueError("'features' must name one array")
             inside = any(name.endswith(f"/{named[0]}") for name in arrays)
             return None if inside else find_name(named[0], list(arrays), "arrays")
-        before = like.features if like is not None and like.layout != "table" else None
-        if before and before[0] in arrays:
-            return before[0]
+        if before.features and before.layout != "table" and before.features[0] in arrays:
+            return before.features[0]
         if "X" in arrays:
             return "X"
         large = [n for n, array in arrays.items() if len(array.shape) >= 2]
@@ -147,14 +143,13 @@ class NamedArrays:
         """Return the array of the layer that is wanted, None if arrays are no layers."""
         layers: dict[int, list[str]] = {}
         for name, array in self.arrays.items():
-            number = _LAYER.search(name)
-            if number and len(array.shape) >= 2:
+            if (number := _LAYER.search(name)) and len(array.shape) >= 2:
                 layers.setdefault(int(number[1]), []).append(name)
         if not layers:
             return None
         wanted = self.roles.wanted_layer
         if wanted is None and len(layers) == 1:
-            wanted = next(iter(layers))
+            (wanted,) = layers
         if wanted not in layers:
             missing = "" if wanted is None else f" There is no layer {wanted}."
             which = f"say which with 'layer', one of {shorten(sorted(layers), 99)}.{missing}"

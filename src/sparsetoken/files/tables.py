@@ -6,12 +6,12 @@ import numpy as np
 
 from sparsetoken._types import Array, Indices
 from sparsetoken.files.dataset import Dataset, checked, is_missing
-from sparsetoken.files.frames import Table
+from sparsetoken.files.frames import Table, not_finite
 from sparsetoken.files.guards import prefix_errors, shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
 from sparsetoken.sequences.forms import as_floats, frame_tokens, split_lists
-from sparsetoken.sequences.grouping import group_rows, is_row_number, one_per_group, refuse_labels
-from sparsetoken.sequences.sequences import grouped
+from sparsetoken.sequences.grouping import Grouping, is_row_number
+from sparsetoken.sequences.sequences import Sequences
 
 
 def read_table(
@@ -20,7 +20,8 @@ def read_table(
     """Read sequences from a table; with ``rows_alone`` a row may be one, if none is named."""
     used = _choose(table, roles)
     by, features = used.by, list(used.features or ())
-    if by is None and table.kinds[features[0]] != "tokens" and not rows_alone:
+    kind = table.kinds[features[0]]
+    if by is None and kind != "tokens" and not rows_alone:
         raise ValueError(
             f"no column 'bag' or 'sequence' among {shorten(list(table.kinds), 8)}; name the column "
             "with the sequence of each token with 'by'"
@@ -29,42 +30,47 @@ def read_table(
     frame = table.read(texts, features, max_numbers)
     if not len(frame):
         raise ValueError(f"{table.path} has no tokens: only the names of columns")
+    frame, rows, names = _named_rows(table, frame, by, features)
     tokens, lengths = _tokens(table, frame, features)
-    plain = table.kinds[features[0]] in ("any", "number")
-    rows = np.arange(len(frame))
-    ids, codes = rows, rows
-    if by is not None:
-        names: Array = np.array(frame[by].to_pylist(), dtype=object)
-        nameless = np.array([name is None or name != name or name == "" for name in names])
-        if nameless.any() and plain:  # spreadsheets write empty rows at the end
-            rows = np.flatnonzero(~(nameless & np.isnan(tokens).all(axis=1)))
-            tokens, lengths = tokens[rows], lengths[rows]
-        if nameless[rows].any():
-            first = int(rows[nameless[rows].argmax()])
-            raise ValueError(f"{table.where(first, by)} names no sequence")
-        if table.kinds[by] == "number" and not nameless.any():
-            names = frame[by].to_numpy()
-        ids, codes = group_rows(names[rows], by)
-    if plain and not np.isfinite(tokens).all():
-        row, feature = np.argwhere(~np.isfinite(tokens))[0]
-        sequence = "" if by is None else f", in sequence {ids[codes].tolist()[row]!r}"
-        raise table.no_number(int(rows[row]), features[feature], sequence)
+    bags = Grouping(names, by or "row", lengths)
+    if kind in ("any", "number"):
+        if not np.isfinite(tokens).all():
+            row, feature = np.argwhere(~np.isfinite(tokens))[0]
+            sequence = "" if by is None else f", in sequence {bags.ids.tolist()[bags.codes[row]]!r}"
+            value = tokens[row, feature].item()
+            raise not_finite(int(rows[row]), features[feature], value, sequence)
+        if roles.features is None and by is not None:
+            bags.refuse_labels(tokens, features)
 
     def one_each(name: str) -> Any:
         values = [None if is_missing(value) else value for value in frame[name].to_pylist()]
-        each = np.array(values, dtype=object)[rows]
-        shared = one_per_group(each, ids, codes, lambda row: table.where(int(rows[row]), name))
-        return shared.tolist()
+        with prefix_errors(f"column {name!r}"):
+            return bags.shared(np.array(values, dtype=object), rows).tolist()
 
     labels, groups = (None if n is None else one_each(n) for n in (used.label, used.group))
-    of_token = np.repeat(codes, lengths)
-    if roles.features is None and plain and by is not None:
-        refuse_labels(tokens, of_token, features)
     feature_names = features if len(features) == tokens.shape[1] else None
-    sequences = grouped(tokens, ids, of_token, feature_names)
-    numbers = np.repeat(rows, lengths)[np.argsort(of_token, kind="stable")]
+    sequences = Sequences(bags.sort(tokens), bags.offsets, feature_names, bags.ids)
+    numbers = np.repeat(rows, lengths)[bags.order]
     source = None if used.label is None else f"column {used.label!r}"
     return checked(Dataset(table.path, sequences, labels, groups, numbers, None, used, source))
+
+
+def _named_rows(
+    table: Table, frame: Any, by: str | None, features: list[str]
+) -> tuple[Any, Indices, Array]:
+    """Return a frame without the blank rows of spreadsheets, which rows it has, and their names."""
+    rows = np.arange(len(frame))
+    if by is None:
+        return frame, rows, rows
+    nameless = np.array([n is None or n != n or n == "" for n in frame[by].to_pylist()])
+    if nameless.any():
+        empty = [frame[name].is_null(nan_is_null=True).to_numpy() for name in features]
+        for row in np.flatnonzero(nameless & ~np.all(empty, axis=0)):
+            raise ValueError(f"row {row} (from 0), column {by!r} names no sequence")
+        frame, rows = frame.filter(~nameless), rows[~nameless]
+    if table.kinds[by] == "number":
+        return frame, rows, frame[by].to_numpy()
+    return frame, rows, np.array(frame[by].to_pylist(), dtype=object)
 
 
 def _choose(table: Table, roles: Roles) -> Roles:
@@ -80,16 +86,17 @@ def _choose(table: Table, roles: Roles) -> Roles:
 
 
 def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]:
+    """Return the columns that are named, were used in a table like this, or are nothing else."""
     patterns = roles.features
-    if patterns is None and roles.like is not None and roles.like.layout == "table":
-        patterns = roles.like.features
+    if patterns is None and roles.before.layout == "table":
+        patterns = roles.before.features
     if patterns is None:
         free = [name for name in kinds if name not in taken and not is_row_number(name)]
-        lists = [name for name in free if kinds[name] == "tokens"]
-        lists = lists or [name for name in free if kinds[name] == "vector"]
-        if len(lists) > 1:
-            raise ValueError(f"the tokens may be in {shorten(lists)}; say which with 'features'")
-        features = lists or free
+        tokens = [name for name in free if kinds[name] == "tokens"]
+        tokens = tokens or [name for name in free if kinds[name] == "vector"]
+        if len(tokens) > 1:
+            raise ValueError(f"the tokens may be in {shorten(tokens)}; say which with 'features'")
+        features = tokens or free
     else:
         features = find_names(patterns, list(kinds))
         if any("*" in pattern for pattern in patterns):
@@ -98,10 +105,9 @@ def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]
             raise ValueError(f"{name!r} cannot be a feature and something else too")
     if not features:
         raise ValueError("no columns with features")
-    if len(features) == 1 and kinds[features[0]] in ("vector", "tokens"):
-        return features
+    lists = ("vector", "tokens") if len(features) == 1 else ()
     for name in features:
-        if kinds[name] not in ("any", "number"):
+        if kinds[name] not in ("any", "number", *lists):
             held = "string" if kinds[name] == "text" else kinds[name]
             raise ValueError(
                 f"column {name!r} holds {held}, not numbers; leave it out with 'ignore'"
@@ -109,17 +115,16 @@ def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]
     return features
 
 
-def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Indices]:
+def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Any]:
     """Return the tokens of all rows, and how many each row has."""
-    name, one_each = features[0], np.ones(len(frame), np.int64)
-    kind = table.kinds[name]
+    name, kind = features[0], table.kinds[features[0]]
     if kind in ("any", "number"):
         tokens = frame_tokens(frame, features)
         if table.text:  # numbers that float32 holds exactly: single digits would be long
             with np.errstate(over="ignore"):
                 narrow = tokens.astype(np.float32)
             tokens = narrow if np.array_equal(narrow, tokens, equal_nan=True) else tokens
-        return tokens, one_each
+        return tokens, 1
     import pyarrow
 
     column = frame[name].combine_chunks()
@@ -127,5 +132,5 @@ def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Indic
         ends = pyarrow.array([0, len(column)], pyarrow.int64())
         column = pyarrow.LargeListArray.from_arrays(ends, getattr(column, "storage", column))
     with prefix_errors(f"column {name!r}"):
-        tokens, lengths = split_lists(column) or (np.empty((0, 0)), one_each)
-    return as_floats(tokens, repr(name)), one_each if kind == "vector" else lengths
+        tokens, lengths = split_lists(column) or (np.empty((0, 0)), 1)
+    return as_floats(tokens, repr(name)), 1 if kind == "vector" else lengths

@@ -22,8 +22,7 @@ from sparsetoken.inspection.data_faults import (
     token_spread,
 )
 from sparsetoken.sequences.data import Data
-from sparsetoken.sequences.fingerprints import fingerprints
-from sparsetoken.sequences.passes import attention_features, pooled_features
+from sparsetoken.sequences.passes import attention_features, fingerprints, pooled_features
 
 _CERTAIN = 2.6  # standard errors of an AUC from chance: one in 200 by accident
 _CROSS_VALIDATED = 1.5  # so much more an AUC of noise scatters, as the fits share their samples

@@ -27,7 +27,7 @@ from sparsetoken.models.base import StudySize
 from sparsetoken.performance import Performance
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.words import Progress, no_progress
-from sparsetoken.sequences.threads import one_blas_thread
+from sparsetoken.sequences.data import one_blas_thread
 from sparsetoken.theory.envelope_averages import envelope_moments
 from sparsetoken.theory.readout.trained import RESOLUTION
 

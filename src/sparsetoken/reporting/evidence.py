@@ -16,7 +16,7 @@ from sparsetoken.estimators.folds import check_groups, held_out, natural_order, 
 from sparsetoken.inspection.diagnosis import diagnose
 from sparsetoken.inspection.measures import Measure, each_class, fraction, judge, why_no_recall
 from sparsetoken.sequences.data import MemoryData
-from sparsetoken.sequences.fingerprints import seen_in_fit
+from sparsetoken.sequences.passes import seen_in_fit
 from sparsetoken.sequences.sequences import as_sequences
 
 _FOLDS = 5

@@ -7,7 +7,6 @@ passed over, by another one.
 
 import operator
 import warnings
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -44,7 +43,7 @@ class ChunkedData(Data):
         """Bring some sequences to the client."""
         mask = np.zeros(len(self), dtype=bool)
         mask[rows] = True
-        selected = self.run(Pass(operator.getitem, (), _concatenate), (mask,))
+        selected = self.run(Pass(operator.getitem, (), Sequences.concatenate), (mask,))
         return MemoryData(selected, passes=self.passes)
 
     def _place(self, rows: tuple[Array, ...]) -> list[Any]:
@@ -83,7 +82,3 @@ def is_dask(X: Any) -> bool:
 
 def _run_chunk(chunk: Array, first: int, rows: tuple[Array, ...], what: Pass) -> Any:
     return MemoryData(as_sequences(chunk, first)).run(what, rows)
-
-
-def _concatenate(parts: Iterator[Sequences]) -> Sequences:
-    return Sequences.concatenate(list(parts))

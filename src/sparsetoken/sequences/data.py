@@ -5,26 +5,31 @@ pass is a function that is mapped over blocks of whole sequences that fit into t
 blocks for any number of threads, so that sums round alike.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from contextlib import contextmanager
+from functools import cache, cached_property
 from itertools import pairwise
 from operator import iadd
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
+from threadpoolctl import ThreadpoolController
 
 from sparsetoken._types import Array, Indices
 from sparsetoken.sequences.passes import pooled_features
 from sparsetoken.sequences.sequences import Sequences
-from sparsetoken.sequences.threads import one_blas_thread
 
 Block = tuple[slice, Sequences]
 
 _COPIED = 8  # one in so many tokens may be copied, however many there are
 _BLOCK = 2**17  # numbers: what the second-level cache holds in single precision, or
 _TOKENS = 256  # so many tokens, if they are wide: a product of fewer is slow
+
+_lock = threading.Lock()
+_inside: list[Any] = []  # the limit, once for every thread that relies on it
 
 
 class PassCounter:
@@ -148,3 +153,26 @@ def _add_up(results: Iterable[Any]) -> tuple[Any, ...]:
         entries = result if isinstance(result, tuple) else (result,)
         total = tuple(map(iadd, total, entries)) if total else tuple(map(np.array, entries))
     return total
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread: on a busy machine more make a pass many times slower.
+
+    Nested and concurrent uses share one limit.
+    """
+    with _lock:
+        _inside.append(_inside[0] if _inside else _controller().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _lock:
+            limit = _inside.pop()
+            if not _inside:
+                limit.restore_original_limits()
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return the libraries' controller: finding them takes longer than a small fit."""
+    return ThreadpoolController()

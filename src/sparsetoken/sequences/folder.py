@@ -48,7 +48,7 @@ class SequenceWriter:
         self._convert = convert
         self._first: Any = None  # the type and the names of what was added first
         self._n_tokens = 0
-        self._added: dict[str, list[Array]] = {name: [] for name in ("lengths", "labels", "ids")}
+        self._parts: list[dict[str, Array]] = []  # lengths, labels and ids
 
     def add(self, X: Any, labels: Any = None) -> None:
         """Append sequences, as ``fit`` takes them, with their labels; all parts have them, or none.
@@ -62,26 +62,24 @@ class SequenceWriter:
             raise ValueError(f"X must be like the sequences before, tokens of {forms}")
         if not np.array_equal(added.feature_names, first.feature_names):
             raise ValueError("X must have the same names of features as the sequences before")
-        named = {"labels": labels, "ids": added.ids}
-        for name, values in named.items():
-            if len(self._added[name]) != (0 if values is None else len(self._added["lengths"])):
-                raise ValueError(f"all parts must have {name}, or none")
-            if values is not None and np.shape(values) != added.shape:
-                shape = f"shape {added.shape}, got {np.shape(values)}"
-                raise ValueError(f"{name} must have one entry per sequence, {shape}")
+        named = {"lengths": added.lengths, "labels": labels, "ids": added.ids}
+        part = {name: np.asarray(values) for name, values in named.items() if values is not None}
+        if self._parts and (odd := part.keys() ^ self._parts[0].keys()):
+            raise ValueError(f"all parts must have {' and '.join(sorted(odd))}, or none")
+        if labels is not None and part["labels"].shape != added.shape:
+            shape = f"shape {added.shape}, got {part['labels'].shape}"
+            raise ValueError(f"labels must have one entry per sequence, {shape}")
         tokens = np.ascontiguousarray(added.tokens, first.dtype)
         self._write(first, 0, tokens)
         # All of it is in the file: only now does it count.
         self._first, self._n_tokens = first, self._n_tokens + len(tokens)
-        for name, values in {"lengths": added.lengths, **named}.items():
-            if values is not None:
-                self._added[name].append(np.asarray(values))
+        self._parts.append(part)
 
     def close(self) -> None:
         """Complete the folder."""
-        if self._first is None:
+        if not self._parts:
             raise ValueError("at least one sequence must be added before the folder is complete")
-        arrays = {name: np.concatenate(parts) for name, parts in self._added.items() if parts}
+        arrays = {n: np.concatenate([part[n] for part in self._parts]) for n in self._parts[0]}
         arrays["offsets"] = offsets_of(arrays.pop("lengths"))
         if self._first.feature_names is not None:
             arrays["feature_names"] = self._first.feature_names
@@ -107,7 +105,7 @@ class SequenceWriter:
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is None:
             self.close()
-        elif self._first is None:
+        elif not self._parts:
             (self.folder / _TOKENS).unlink()  # nothing was added: the folder is free again
 
 
@@ -116,8 +114,8 @@ def is_stored(folder: Path) -> bool:
     return (folder / _HEADER).exists()
 
 
-def map_folder(folder: Path) -> dict[str, Array]:
-    """Return the arrays of a folder by name; the tokens are a read-only map of their file."""
+def open_folder(folder: Path, build: Callable[..., Any]) -> Any:
+    """Return what is built of a folder's arrays; the tokens are a read-only map of their file."""
     if not is_stored(folder):
         raise ValueError(f"{folder} holds no complete sequences: no {_HEADER} in it")
     try:
@@ -131,7 +129,6 @@ def map_folder(folder: Path) -> dict[str, Array]:
     optional = [n for n in ("labels", "ids", "feature_names") if (folder / f"{n}.npy").exists()]
     try:
         arrays = {name: np.load(folder / f"{name}.npy") for name in ("offsets", *optional)}
-        arrays["tokens"] = np.load(folder / _TOKENS, mmap_mode="r")
+        return build(np.load(folder / _TOKENS, mmap_mode="r"), **arrays)
     except Exception as error:  # NumPy raises whatever comes to its mind
         raise ValueError(f"{folder} is damaged: {error}") from None
-    return arrays

@@ -43,21 +43,13 @@ def check_frame(frame: Any) -> None:
     if by is not None and not index.is_unique:
         reason = f"its index {by!r} names several rows alike"
     else:
-        texts = [name for name in column_names(frame) if _is_text(frame[name])]
+        names = [name for name in column_names(frame) if len(frame[name])]
+        texts = [name for name in names if isinstance(frame[name].to_numpy()[0], str)]
         if not texts:
             return
         by, reason = texts[0], f"column {texts[0]!r} holds text"
     call = f"X, y = Sequences.from_frame(df, by={by!r}, label=...)"
     raise ValueError(f"X is a table, and {reason}: group its rows into sequences with {call}")
-
-
-def _is_text(column: Any) -> bool:
-    """Return whether a column begins with a text that is no number."""
-    first = column.to_numpy()[0] if len(column) else None
-    try:
-        return isinstance(first, str) and not np.isfinite(float(first))
-    except ValueError:
-        return True
 
 
 def stack_list(sequences: Sequence[Any]) -> Stacked:

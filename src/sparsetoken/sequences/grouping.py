@@ -1,67 +1,81 @@
 """Rows of a table grouped into sequences, in the order in which these first appear."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Array, Indices
+from sparsetoken._types import Array
+from sparsetoken.sequences.forms import offsets_of
 
 _ROW_NUMBERS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # as pandas and R write them
 
 
-def group_rows(bag: Any, name: str = "bag") -> tuple[Array, Indices]:
-    """Return the names of sequences in the order of first appearance, and the code of each row."""
-    bag = _column(bag)
-    for row, value in enumerate(bag.tolist() if bag.dtype.kind in "Of" else ()):
-        if value is None or value != value:
-            raise ValueError(f"{name} must name the sequence of each row, row {row} has none")
-    try:
-        names, first, codes = np.unique(bag, return_index=True, return_inverse=True)
-    except TypeError:
-        raise ValueError(f"{name} must hold names of one type, got a mixture") from None
-    order = np.argsort(first)
-    return names[order], np.argsort(order)[codes]
+class Grouping:
+    """Rows of a table grouped into sequences, in the order in which these first appear.
 
-
-def one_per_group(
-    values: Any, ids: Array, codes: Indices, where: Callable[[int], str] | None = None
-) -> Array:
-    """Return the value that all rows of each sequence share; values that are NaN are alike.
-
-    ``where`` says where a row is and what it holds, for the error if two values differ.
+    ``ids`` names the sequences, ``codes`` has the sequence of each row, ``offsets`` says where each
+    sequence starts once the tokens are in ``order``. A row holds one token, or ``lengths`` says how
+    many.
     """
-    values = _column(values)
-    if values.shape != codes.shape:
-        raise ValueError(f"values must have shape {codes.shape}, got {values.shape}")
-    first = _first_rows(codes)
-    shared = values[first][codes]
-    differs = np.array((values != shared) & ((values == values) | (shared == shared)), dtype=bool)
-    if differs.any():
-        row = int(differs.argmax())
-        value, before = values[[row, first[codes[row]]]].tolist()
-        here = f"row {row} has {value!r}" if where is None else where(row)
-        raise ValueError(f"{here}, but {before!r} before in sequence {ids.tolist()[codes[row]]!r}")
-    return values[first]
 
+    def __init__(self, bag: Any, name: str = "bag", lengths: Any = 1) -> None:
+        bag = _column(bag)
+        for row, value in enumerate(bag.tolist() if bag.dtype.kind in "Of" else ()):
+            if value is None or value != value:
+                raise ValueError(f"{name} must name the sequence of each row, row {row} has none")
+        try:
+            names, first, codes = np.unique(bag, return_index=True, return_inverse=True)
+        except TypeError:
+            raise ValueError(f"{name} must hold names of one type, got a mixture") from None
+        appearance = np.argsort(first)
+        self.ids, self._first = names[appearance], first[appearance]
+        self.codes = np.argsort(appearance)[codes]
+        of_token = np.repeat(self.codes, lengths)
+        self.order = np.argsort(of_token, kind="stable")
+        self.offsets = offsets_of(np.bincount(of_token, minlength=len(self.ids)))
 
-def refuse_labels(tokens: Array, codes: Indices, names: Sequence[str]) -> None:
-    """Refuse columns that have one value in each sequence but differ between them.
+    def sort(self, tokens: Array) -> Array:
+        """Return the tokens of each sequence together; nothing is copied if they are."""
+        together = (np.diff(self.order) > 0).all()
+        return tokens if together else tokens[self.order]
 
-    That is how a label looks. To tell it from chance, at least two of its values must be shared
-    by two sequences of two tokens or more.
-    """
-    first, long = _first_rows(codes), np.bincount(codes) > 1
-    for name, values in zip(names, tokens.T, strict=True):
-        shared = values[first]
-        if not np.array_equal(shared[codes], values):
-            continue
-        if (np.unique(shared[long], return_counts=True)[1] > 1).sum() > 1:
-            raise ValueError(
-                f"column {name!r} has one value in each sequence, as a label has: leave it out "
-                "with 'ignore', or name the features with 'features' if it is one"
-            )
+    def shared(self, values: Any, numbers: Any = None) -> Array:
+        """Return the value that all rows of each sequence share; values that are NaN are alike.
+
+        The error for two values that differ names the row by its place, or by ``numbers``.
+        """
+        values = _column(values)
+        if values.shape != self.codes.shape:
+            raise ValueError(f"values must have shape {self.codes.shape}, got {values.shape}")
+        each = values[self._first]
+        same = each[self.codes]
+        differs = np.array((values != same) & ((values == values) | (same == same)), dtype=bool)
+        if differs.any():
+            row = int(differs.argmax())
+            value, before = values[[row, self._first[self.codes[row]]]].tolist()
+            number = row if numbers is None else numbers[row]
+            where = f"before in sequence {self.ids.tolist()[self.codes[row]]!r}"
+            raise ValueError(f"row {number} has {value!r}, but {before!r} {where}")
+        return each
+
+    def refuse_labels(self, tokens: Array, names: Sequence[str]) -> None:
+        """Refuse columns that have one value in each sequence but differ between them.
+
+        That is how a label looks. To tell it from chance, at least two of its values must be shared
+        by two sequences of two tokens or more.
+        """
+        long = np.bincount(self.codes) > 1
+        for name, values in zip(names, tokens.T, strict=True):
+            each = values[self._first]
+            if not np.array_equal(each[self.codes], values):
+                continue
+            if (np.unique(each[long], return_counts=True)[1] > 1).sum() > 1:
+                raise ValueError(
+                    f"column {name!r} has one value in each sequence, as a label has: leave it out "
+                    "with 'ignore', or name the features with 'features' if it is one"
+                )
 
 
 def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
@@ -91,11 +105,6 @@ def align_labels(sequences: Any, values: Any, name: str = "y") -> Any:
 def is_row_number(name: Any) -> bool:
     """Return whether a column has the name of an index that was written beside the columns."""
     return isinstance(name, str) and _ROW_NUMBERS.fullmatch(name) is not None
-
-
-def _first_rows(codes: Indices) -> Indices:
-    """Return the first row of each sequence: they are numbered as they appear."""
-    return np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
 
 
 def _column(values: Any) -> Array:

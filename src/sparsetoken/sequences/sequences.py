@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sparsetoken._types import Array, Indices
 from sparsetoken.sequences import forms
 from sparsetoken.sequences.checks import check_sequences, warn_caller, warn_of_empty
-from sparsetoken.sequences.folder import SequenceWriter, map_folder
+from sparsetoken.sequences.folder import SequenceWriter, open_folder
 from sparsetoken.sequences.forms import offsets_of
-from sparsetoken.sequences.grouping import group_rows, is_row_number, one_per_group, refuse_labels
+from sparsetoken.sequences.grouping import Grouping, is_row_number
 
 
 class Sequences:
@@ -156,11 +156,11 @@ class Sequences:
         left_out += filter(is_row_number, columns)
         names = [n for n in columns if n not in left_out] if named is None else list(named)
         tokens = forms.frame_tokens(frame, names)
-        ids, codes = group_rows(frame[by], by)
+        bags = Grouping(frame[by], by)
         if named is None:
-            refuse_labels(tokens, codes, names)
-        values = [one_per_group(frame[name], ids, codes) for name in one_each]
-        sequences = grouped(tokens, ids, codes, names)
+            bags.refuse_labels(tokens, names)
+        values = [bags.shared(frame[name]) for name in one_each]
+        sequences = cls(bags.sort(tokens), bags.offsets, names, bags.ids)
         return (sequences, *values) if values else sequences
 
     @classmethod
@@ -178,10 +178,10 @@ class Sequences:
         (['b', 'a'], [2, 1])
         """
         array, names = forms.named_tokens(tokens, "tokens")
-        ids, codes = group_rows(bag, "bag")
-        if array.ndim != 2 or len(array) != len(codes):
-            raise ValueError(f"tokens must have shape ({len(codes)}, dim), got {array.shape}")
-        return grouped(array, ids, codes, names)
+        bags = Grouping(bag)
+        if array.ndim != 2 or len(array) != len(bags.codes):
+            raise ValueError(f"tokens must have shape ({len(bags.codes)}, dim), got {array.shape}")
+        return cls(bags.sort(array), bags.offsets, names, bags.ids)
 
     @classmethod
     def from_padded(cls, array: Any, mask: Any = None) -> "Sequences":
@@ -216,7 +216,7 @@ class Sequences:
         return cls(tokens, offsets)
 
     @classmethod
-    def concatenate(cls, parts: Sequence["Sequences"]) -> "Sequences":
+    def concatenate(cls, parts: Iterable["Sequences"]) -> "Sequences":
         """Put several ``Sequences`` together; features with names are matched by them.
 
         Examples
@@ -226,6 +226,7 @@ class Sequences:
         >>> st.Sequences.concatenate([X, X[:1]]).lengths
         array([2, 4, 2])
         """
+        parts = list(parts)
         if not parts:
             raise ValueError("parts must hold at least one Sequences, got none")
         tokens = forms.join_tokens([(part.tokens, part.feature_names) for part in parts], "part")
@@ -264,12 +265,8 @@ class Sequences:
         if memory_limit is not None:
             text = "memory_limit has no effect, and will go in 0.6: a folder is mapped into memory"
             warn_caller(text, FutureWarning)
-        path = Path(folder).absolute()
-        arrays = map_folder(path)
-        try:
-            return Sequences(**arrays)
-        except ValueError as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
+        sequences: Sequences = open_folder(Path(folder), Sequences)
+        return sequences
 
     def save(self, folder: Any, labels: ArrayLike | None = None) -> None:
         """Write the sequences, and labels if given, to a folder that is empty or does not exist."""
@@ -377,10 +374,3 @@ def as_sequences(X: Any, first: int = 0, *, finite: bool = True) -> Sequences:
     sequences = X if isinstance(X, Sequences) else Sequences(*forms.stack(X))
     check_sequences(sequences, first, finite=finite)
     return sequences
-
-
-def grouped(tokens: Array, ids: Array, codes: Indices, names: Any = None) -> Sequences:
-    """Return the tokens of each sequence together; ``codes`` has the sequence of each token."""
-    if (np.diff(codes) < 0).any():
-        tokens = tokens[np.argsort(codes, kind="stable")]
-    return Sequences(tokens, offsets_of(np.bincount(codes, minlength=len(ids))), names, ids)
