@@ -13,7 +13,7 @@ from sparsetoken.experiments.executors import process_context
 
 _CONTEXT = process_context("sparsetoken.app.process")
 _MOST = 16  # requests at work at once; others wait
-_SPARE = 2  # processes that wait for requests
+_SPARE, _KEPT = 2, 4  # processes that wait for requests: at least, and at most
 _PATIENCE = 1.0  # seconds in which a process may come to its next line before it is ended
 _LONGEST_LINE = 2**30  # bytes
 
@@ -98,14 +98,14 @@ class Workers:
         self._idle.insert(0, await self._start())
 
     async def _release(self, worker: _Worker, line: bytes) -> None:
-        """Keep a process that has come to an end, or soon does, and end any other."""
+        """Keep a process that has come to an end, or soon does, if few wait, and end any other."""
         if line.strip():
             worker.ask()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_PATIENCE):
                     while (line := await worker.read()).strip():
                         pass
-        if line == b"\n":
+        if line == b"\n" and len(self._idle) < _KEPT:
             self._idle.append(worker)  # the next to be used, as it remembers most
         else:
             self._all.discard(worker)
