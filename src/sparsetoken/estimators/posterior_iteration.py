@@ -25,6 +25,8 @@ _STARTS, _LEAST_STARTS = 8, 3  # tokens to start from, beside the mean
 _NUMBERS = 2**25  # in all tokens, times starts, if these are more than the least
 _ROUNDS = ((5, 2), (10, 1))  # iterations, after which so many of the starts go on
 LAST = 20  # iterations of the best, at most
+_SCARCE = 0.15  # samples a feature: with fewer, the strength may die out before the signal is found
+_HELD = ((5, 2), (40, 1))  # iterations in which it is held then
 MORE = 8  # iterations from the direction of another number of signal tokens
 _TOLERANCE = 3e-4
 _DAMPING = 0.5
@@ -94,7 +96,7 @@ class Iteration:
     def __init__(
         self, training: TrainingSamples, weights: Floats, carries: Bools, contiguous: bool
     ) -> None:
-        self.contiguous = contiguous
+        self.contiguous, self.least_strength = contiguous, 0.0
         self.training, self.dim = training, training.data.dim
         self.shrinkage = training.standard.noise_shrinkage
         self.data, n_unlabelled = training.all_data, len(training.all_data) - len(carries)
@@ -121,15 +123,32 @@ class Iteration:
             usable = self.is_usable(number)[order]
             starts.append(longest[order[usable][:count]])
             groups.append(np.full(len(starts[-1]), number))
-        columns = self.started(np.concatenate(starts), np.concatenate(groups))
-        for steps, count in _ROUNDS:
+        start = self.started(np.concatenate(starts), np.concatenate(groups))
+        columns = self._best(start, _ROUNDS)
+        if self.labelled.max() < _SCARCE * self.dim:
+            self.least_strength = self.first_strength
+            held = self._best(start, _HELD)
+            better = np.flatnonzero(held.evidence > columns.evidence)
+            columns.put(better, held.take(better))
+        return columns
+
+    def _best(self, columns: Columns, rounds: tuple[tuple[int, int], ...]) -> Columns:
+        """Return the column of each group whose evidence is best after some rounds."""
+        columns = columns.take(slice(None))
+        for steps, count in rounds:
             self.run(columns, steps)
             order = np.lexsort((-columns.evidence, columns.group))
             group = columns.group[order]
             rank = np.arange(len(order)) - np.searchsorted(group, group)
             columns = columns.take(order[rank < count])
+        self.least_strength = 0.0
         self.run(columns, LAST)
         return columns
+
+    @property
+    def first_strength(self) -> float:
+        """θ² of a signal that can be told from the largest of the other tokens."""
+        return 9.0 + 2.0 * float(np.log(np.mean(self.training.data.lengths)))
 
     def with_numbers(self, columns: Columns, n_signals: Indices) -> list[Columns]:
         """Return columns for each of these numbers of signal tokens, from those for one."""
@@ -169,7 +188,7 @@ class Iteration:
     def at(self, vectors: Floats, group: Indices) -> Columns:
         """Return columns of one signal token that start from vectors in white coordinates."""
         ones = np.ones(len(group))
-        strength = (9.0 + 2.0 * np.log(np.mean(self.training.data.lengths))) * ones
+        strength = self.first_strength * ones
         rate = (self.positives / self.labelled)[group]
         start = (self.dim / strength, 0.0 * ones, ones, rate, -np.inf * ones, 0.0 * ones)
         single = np.zeros(len(group), dtype=int), ones.copy(), np.ones(len(group), dtype=int)
@@ -205,7 +224,8 @@ class Iteration:
         damping = np.where(columns.squared > 0, _DAMPING, 1.0)
         step = damping[:, np.newaxis] * (new - columns.vectors)
         columns.vectors, columns.precision = columns.vectors + step, precision
-        columns.strength = columns.squared + self.dim / precision
+        strength = columns.squared + self.dim / precision
+        columns.strength = np.maximum(strength, self.least_strength)
         columns.occupied = sums.total / self.n_tokens[columns.group]
         head, heads = columns.head, columns.heads
         counts = sums.total / columns.n_signal + _LEAST_COUNT
