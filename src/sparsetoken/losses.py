@@ -171,7 +171,7 @@ class Logistic(Loss):
         """Return the minimizer by Halley's method."""
         numbers = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (z, y, scale)))
         p = np.empty(numbers[0].shape)
-        _logistic_prox_loop(*(a.ravel() for a in numbers), p.ravel())
+        _logistic_prox_loop(*(a.flatten() for a in numbers), p.ravel())
         return p[()]
 
     def average(self, mean: Any, deviation: Any, y: Any) -> Any:

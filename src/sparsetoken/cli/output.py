@@ -120,7 +120,9 @@ def waiting(what: str, *, counted: bool = False) -> Iterator[Callable[..., None]
         ends = [progress.BarColumn(), progress.MofNCompleteColumn(), progress.TimeRemainingColumn()]
     columns = [progress.SpinnerColumn(), progress.TextColumn("{task.description}"), *ends]
     console = Console(stderr=True)
-    looks: Any = {"console": console, "transient": True, "disable": not console.is_terminal}
-    with progress.Progress(*columns, **looks) as shown:
+    if not console.is_terminal:  # where progress is disabled old versions print an empty line
+        yield lambda *_: None
+        return
+    with progress.Progress(*columns, console=console, transient=True) as shown:
         task = shown.add_task(what, total=None)
         yield lambda *news: shown.update(task, **dict(zip(names, news, strict=True)))
