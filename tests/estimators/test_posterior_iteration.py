@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
+from sparsetoken.estimators import posterior_iteration
 from sparsetoken.estimators.members import TrainingSamples
 from sparsetoken.sequences.data import MemoryData
 
@@ -53,3 +54,19 @@ def test_more_samples_refine_the_direction():
 
 def _cosine(first, second):
     return first @ second / np.linalg.norm(first) / np.linalg.norm(second)
+
+
+def test_a_strength_does_not_die_out_where_features_are_many(monkeypatch):
+    """A tenth of a sample a feature: the signal is found only while its strength is held."""
+    problem = st.SparseTokenProblem(100, signal=7.0)
+    X, y, truth = problem.sample(100, 1024, random_state=2, return_truth=True, dtype=np.float32)
+    data = MemoryData(st.Sequences(X.reshape(-1, 1024), np.arange(101) * 100))
+    training = TrainingSamples(data, y, np.full(100, 0.01), [], np.arange(100), 0)
+    cosines = []
+    for scarce in (0.0, posterior_iteration._SCARCE):
+        monkeypatch.setattr(posterior_iteration, "_SCARCE", scarce)
+        iteration = posterior_iteration.Iteration(training, training.fit_weights, y > 0, False)
+        directions, _ = iteration.in_data(iteration.solve())
+        cosines.append(_cosine(directions[0], truth.direction))
+    assert cosines[0] < 0.5
+    assert cosines[1] > 0.7

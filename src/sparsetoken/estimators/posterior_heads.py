@@ -77,11 +77,18 @@ class PosteriorHeads(AttentionHeads):
         self.directions[0, rows, c] = sign * vectors
         self.intercepts[0, rows, c] = sign * offsets * columns.n_signal
 
+    @property
+    def likely_kinds(self) -> int:
+        """How many kinds of signal there are; the fewest, unless more are clearly likelier."""
+        fewest, most = self.n_kinds.min(), self.n_kinds.max()
+        return int(most if self.prior[self.n_kinds == most].sum() > _CLEAR else fewest)
+
     def kinds(self, sequences: Sequences, column: int) -> Indices | None:
         """Return each sequence's likeliest kind, by the most likely head."""
-        k = int(np.argmax(self.prior))
-        if self.n_kinds[k] == 1:
+        likely = self.likely_kinds
+        if likely == 1:
             return None
+        k = int(np.argmax(np.where(self.n_kinds == likely, self.prior, -1.0)))
         u, pooling = self.token_scores(sequences.tokens), self.pooling()
         assert isinstance(pooling, EvidencePooling)
         first = self.first_directions[k]
@@ -178,8 +185,5 @@ def likely_kinds(stack: Stack) -> int | None:
     """Return the number of kinds of signal, None without posterior heads."""
     for member in stack.members:
         if isinstance(member, PosteriorHeads):
-            kinds = np.unique(member.n_kinds)
-            return int(
-                kinds[-1] if member.prior[member.n_kinds == kinds[-1]].sum() > _CLEAR else kinds[0]
-            )
+            return member.likely_kinds
     return None

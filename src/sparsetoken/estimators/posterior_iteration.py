@@ -126,15 +126,16 @@ class Iteration:
         start = self.started(np.concatenate(starts), np.concatenate(groups))
         columns = self._best(start, _ROUNDS)
         if self.labelled.max() < _SCARCE * self.dim:
-            self.least_strength = self.first_strength
-            held = self._best(start, _HELD)
+            held = self._best(start, _HELD, self.first_strength)
             better = np.flatnonzero(held.evidence > columns.evidence)
             columns.put(better, held.take(better))
         return columns
 
-    def _best(self, columns: Columns, rounds: tuple[tuple[int, int], ...]) -> Columns:
+    def _best(
+        self, columns: Columns, rounds: tuple[tuple[int, int], ...], least_strength: float = 0.0
+    ) -> Columns:
         """Return the column of each group whose evidence is best after some rounds."""
-        columns = columns.take(slice(None))
+        columns, self.least_strength = columns.take(slice(None)), least_strength
         for steps, count in rounds:
             self.run(columns, steps)
             order = np.lexsort((-columns.evidence, columns.group))
