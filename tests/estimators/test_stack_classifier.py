@@ -71,15 +71,48 @@ def test_too_few_samples_to_choose():
     assert few.chosen_["auc"] is not None
 
 
+def choose_on(monkeypatch, n_samples):
+    """Let no more than so many samples of this size choose the heads."""
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_NUMBERS", 12 * 15 * n_samples)
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_SEQUENCES", n_samples)
+    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_OF_A_CLASS", 10)
+
+
 def test_a_part_decides_the_weights_of_large_data(monkeypatch):
     """The heads are then refined on all samples, from where the part has led them."""
-    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_NUMBERS", 12 * 15 * 100)
-    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_SEQUENCES", 100)
-    monkeypatch.setattr("sparsetoken.estimators.folds._ENOUGH_OF_A_CLASS", 10)
+    choose_on(monkeypatch, 160)
     model = st.AttentionClassifier(random_state=0).fit(X, Y)
-    assert len(model.reference_.scores) in (99, 100)  # the part's share of each class, rounded down
-    alone = st.AttentionClassifier(random_state=0).fit(X[:100], Y[:100])
+    assert len(model.reference_.scores) in (159, 160)  # of each class its part, rounded down
+    alone = st.AttentionClassifier(random_state=0).fit(X[:160], Y[:160])
     assert model.score(X_NEW, Y_NEW) > alone.score(X_NEW, Y_NEW)
+
+
+def test_samples_that_no_fit_has_seen_decide_the_weights_if_few_choose_the_heads(monkeypatch):
+    choose_on(monkeypatch, 60)
+    model = clone(SPARSE_TOKEN).fit(X, Y)
+    unseen = model.reference_
+    assert 40 <= len(unseen.scores) <= 60
+    assert set(unseen.kept_folds) == {0}
+    sequences = st.Sequences(unseen.tokens, unseen.offsets)
+    assert len(sequences) == len(unseen.scores)
+    seen = {x.tobytes() for x in X} - {x.tobytes() for x in sequences}
+    assert len(seen) == len(X) - len(unseen.scores)
+    without = st.SparseTokenClassifier(random_state=0)
+    without.__dict__ |= model.__dict__ | {"stack_": model.stack_.without_fold(0)}
+    scores = np.sort(without.decision_function(sequences))
+    assert scores == pytest.approx(np.sort(unseen.scores[:, 0]), rel=1e-6)
+    assert model.score(X_NEW, Y_NEW) > 0.9
+
+
+def test_unseen_samples_tell_noise_from_signal(monkeypatch):
+    """With labels drawn at random, heads that judged what they had seen would be nearly perfect."""
+    choose_on(monkeypatch, 60)
+    aucs = []
+    for seed in range(3):
+        labels = np.random.default_rng(seed).permutation(Y)
+        model = st.AttentionClassifier(random_state=0, cv=2).fit(X, labels)
+        aucs.append([head.auc for head in model.heads_])
+    assert np.mean(aucs) == pytest.approx(0.5, abs=0.12)  # three standard errors of 3 x 60 samples
 
 
 @pytest.mark.statistical

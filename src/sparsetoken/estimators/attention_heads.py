@@ -90,10 +90,14 @@ class AttentionHeads(Heads):
         self.reference_length = float(np.median(training.data.lengths))
         self.specs = self._choose_specs(training)
         self.directions, self.intercepts = self._fit_columns(training, training.fit_weights)
-        held_out = training.held_out(self)
+        return self.held_out(training)
+
+    def held_out(self, samples: TrainingSamples) -> Floats:
+        """Return the scores (K, n, C) of samples by the fits without them, and note their AUCs."""
+        held_out = super().held_out(samples)
         seen = np.isfinite(held_out).all(axis=(0, 2))
         if seen.any():
-            self.aucs = [mean_auc(s[seen], training.signs[seen]) for s in held_out]
+            self.aucs = [mean_auc(s[seen], samples.signs[seen]) for s in held_out]
         return held_out
 
     def half_fits(
@@ -116,11 +120,13 @@ class AttentionHeads(Heads):
 
     def refine(self, training: TrainingSamples) -> None:
         """Take steps on all samples, from the heads of some of them."""
-        weights = training.weights[:, np.newaxis]
+        super().refine(training)
+        weights = training.fit_weights
+        fits, steps = slice(weights.shape[1]), min(self.steps, self.more_steps)
         objective = HeadObjective(training, self.specs, weights, self.pooled)
-        start, steps = (self.directions[0], self.intercepts[0]), min(self.steps, self.more_steps)
-        fits = objective.minimize(steps, self.tolerance, start)
-        self.directions[:1], self.intercepts[:1] = fits
+        start = self.directions[fits], self.intercepts[fits]
+        refined = objective.minimize(steps, self.tolerance, start)
+        self.directions[fits], self.intercepts[fits] = refined
 
     def token_scores(self, tokens: Array) -> Floats:
         """Return the scores of tokens: R of a choice divide the intercept among themselves."""

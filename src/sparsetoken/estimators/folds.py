@@ -154,17 +154,17 @@ def _largest_deviations(sequences: Sequences, center: Floats) -> Floats:
 def selection_rows(
     data: Data, index: Indices, order: Indices, rng: np.random.Generator
 ) -> tuple[Indices, Floats]:
-    """Return the rows used for model selection, with the number of samples each stands for.
+    """Return those of the rows ``order`` that tell enough, with how many each stands for.
 
-    They are all samples, unless there are very many; of a rare class more than its fraction.
+    They are all, unless there are very many samples; of a rare class more than its fraction.
     """
     enough = _ENOUGH_SEQUENCES * data.size / len(data)
     numbers = max(_ENOUGH_NUMBERS, min(enough, _MOST_NUMBERS, data.size / 5))
     if numbers >= data.size:
-        return np.arange(len(data)), np.ones(len(data))
-    counts = np.bincount(index)
-    wanted = (numbers / data.size * counts).astype(int)
-    wanted = np.maximum(wanted, np.minimum(counts, _ENOUGH_OF_A_CLASS))
+        return np.sort(order), np.ones(len(order))
+    counts = np.bincount(index[order])
+    wanted = (numbers / data.size * np.bincount(index)).astype(int)
+    wanted = np.minimum(np.maximum(wanted, _ENOUGH_OF_A_CLASS), counts)
     drawn = order[rng.permutation(len(order))]
     rows = np.sort(np.concatenate([drawn[index[drawn] == c][:n] for c, n in enumerate(wanted)]))
     return rows, (counts / np.maximum(wanted, 1))[index[rows]]

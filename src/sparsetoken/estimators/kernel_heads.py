@@ -61,7 +61,7 @@ class KernelHeads(Heads):
             fits.append((directions @ root, intercepts))
         parts = (np.concatenate(part, axis=1) for part in zip(*fits, strict=True))
         self.directions, self.intercepts = parts
-        return training.held_out(self)
+        return self.held_out(training)
 
     def token_scores(self, tokens: Array) -> Floats:
         """Return f of tokens, and the intercept."""

@@ -69,14 +69,6 @@ class TrainingSamples:
             columns[fold.rows, number] = self.weights[fold.rows] / self.weights[fold.rows].sum()
         return columns
 
-    def held_out(self, member: "Member") -> Floats:
-        """Return the scores (K, n, C) of samples by the fits without them, NaN if there is none."""
-        held_out = np.full((len(member.describe()), *self.signs.shape), np.nan)
-        for number, fold in enumerate(self.folds):
-            scores = member.without_fold(number).scores(self.data.take(fold.held_out))
-            held_out[:, fold.held_out] = scores.swapaxes(0, 1)
-        return held_out
-
 
 class TokenPart(NamedTuple):
     """What every token did: attention (tokens, K) of sum one over a sequence, and contributions.
@@ -110,8 +102,19 @@ class Member:
         """Return the member as it was fitted without a fold."""
         raise NotImplementedError
 
+    def held_out(self, samples: TrainingSamples) -> Floats:
+        """Return the scores (K, n, C) of samples by the fits without them, NaN if there is none."""
+        held_out = np.full((len(self.describe()), *samples.signs.shape), np.nan)
+        for number, fold in enumerate(samples.folds):
+            scores = self.without_fold(number).scores(samples.data.take(fold.held_out))
+            held_out[:, fold.held_out] = scores.swapaxes(0, 1)
+        return held_out
+
     def refine(self, training: TrainingSamples) -> None:
-        """Go on from a fit to some of the samples to a fit to all of them: nothing by default."""
+        """Go on from a fit to some samples to a fit to all of them, and to fits without the folds.
+
+        No fold holds a sample that was seen before, so the first fit may stay, and stand for those.
+        """
 
     def per_token(self, sequences: Sequences, column: int, center: Floats) -> TokenPart | None:
         """Return what each token did for a class; None if scores are no sums over tokens."""
@@ -162,6 +165,12 @@ class Heads(Member):
     def without_fold(self, fold: int) -> Self:
         """Return the heads that were fitted without a fold."""
         return self.of_fit(fold + 1)
+
+    def refine(self, training: TrainingSamples) -> None:
+        """Let the fit to some of the samples stand for those without the folds."""
+        if training.folds:
+            first = [0] * (1 + len(training.folds))
+            self.directions, self.intercepts = self.directions[first], self.intercepts[first]
 
     def of_fit(self, number: int) -> Self:
         """Return the heads of one of the fits."""

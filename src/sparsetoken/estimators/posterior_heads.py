@@ -10,7 +10,7 @@ from sparsetoken._types import Floats, Indices
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.head_objective import HeadSpec
 from sparsetoken.estimators.head_pooling import EvidencePooling
-from sparsetoken.estimators.members import TrainingSamples
+from sparsetoken.estimators.members import Heads, TrainingSamples
 from sparsetoken.estimators.posterior_iteration import MORE, Columns, Iteration
 from sparsetoken.estimators.posterior_kinds import (
     discover_kinds,
@@ -59,23 +59,27 @@ class PosteriorHeads(AttentionHeads):
 
     def refine(self, training: TrainingSamples) -> None:
         """Iterate on all samples, from the directions of some of them."""
+        Heads.refine(self, training)
         for sign in np.unique(self.temperatures):
             for c in range(training.signs.shape[1]):
                 self._refine_class(training, sign, c)
 
     def _refine_class(self, training: TrainingSamples, sign: float, c: int) -> None:
         rows, carries = np.flatnonzero(self.temperatures == sign), sign * training.signs[:, c] > 0
-        iteration = Iteration(training, training.weights[:, np.newaxis], carries, self.contiguous)
-        vectors = sign * self.directions[0, rows, c]
+        weights = training.fit_weights
+        iteration = Iteration(training, weights, carries, self.contiguous)
+        fits = np.arange(weights.shape[1])
+        place = fits[:, np.newaxis], rows, c
+        vectors = sign * self.directions[place].reshape(-1, training.data.dim)
         start = training.standard.to_standard(vectors, training.standard.noise_shrinkage)
-        columns = iteration.at(start, np.zeros(len(rows), dtype=int))
+        columns = iteration.at(start, np.repeat(fits, len(rows)))
         kind = np.concatenate([np.arange(count) for count in self.n_kinds])
-        columns.n_signal, columns.kind = self.n_signal[rows], kind[rows]
-        columns.frequency = self.frequencies[rows, c]
+        numbers = self.n_signal[rows], kind[rows], self.frequencies[rows, c]
+        columns.n_signal, columns.kind, columns.frequency = (np.tile(n, len(fits)) for n in numbers)
         iteration.run(columns, MORE)
         vectors, offsets = iteration.in_data(columns)
-        self.directions[0, rows, c] = sign * vectors
-        self.intercepts[0, rows, c] = sign * offsets * columns.n_signal
+        self.directions[place] = sign * vectors.reshape(len(fits), len(rows), -1)
+        self.intercepts[place] = (sign * offsets * columns.n_signal).reshape(len(fits), -1)
 
     @property
     def likely_kinds(self) -> int:

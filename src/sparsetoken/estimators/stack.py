@@ -87,6 +87,13 @@ class Stack:
 def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, Floats]:
     """Fit members and weigh them; return the stack and its scores (n, C) of held-out samples."""
     held_out = [member.fit(training) for member in members]
+    return weigh_members(members, training, held_out, training.mean)
+
+
+def weigh_members(
+    members: list[Member], samples: TrainingSamples, held_out: list[Floats], center: Floats
+) -> tuple[Stack, Floats]:
+    """Weigh fitted members by their scores (K, n, C) of samples; return as :func:`fit_stack`."""
     scores = np.concatenate(held_out)
     alike = Counter(member.name for member in members)
     priors = [
@@ -94,10 +101,10 @@ def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, 
         for m, s in zip(members, held_out, strict=True)
     ]
     prior = np.concatenate(priors) / np.concatenate(priors).sum()
-    limits = _score_limits(scores, training.index)
+    limits = _score_limits(scores, samples.index)
     clipped = np.clip(scores, *limits[..., np.newaxis, np.newaxis])
-    weighed = weigh(clipped, training.index, training.weights, prior)
-    stack = Stack(members, *weighed, limits, training.mean)
+    weighed = weigh(clipped, samples.index, samples.weights, prior)
+    stack = Stack(members, *weighed, limits, center)
     return stack, stack.combine(scores.swapaxes(0, 1))
 
 

@@ -1,5 +1,6 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sparsetoken._types import Floats, Indices
 from sparsetoken.estimators.attention_heads import AttentionHeads, Head
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import (
+    Fold,
     check_groups,
     generator,
     halves,
@@ -21,10 +23,50 @@ from sparsetoken.estimators.folds import (
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import likely_kinds
-from sparsetoken.estimators.stack import Stack, fit_stack, remember
+from sparsetoken.estimators.stack import Stack, fit_stack, remember, weigh_members
 from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.data import Data, MemoryData, one_blas_thread
 from sparsetoken.sequences.grouping import align_labels
+
+_FEW = 0.5  # part of the samples: if fewer choose the heads, others weigh the members
+
+
+@dataclass
+class Labelled:
+    """Sequences, and what is known of each; ``order`` holds all, ordered by their tokens alone."""
+
+    data: Data
+    index: Indices
+    weights: Floats
+    groups: Any
+    order: Indices
+
+    @property
+    def count(self) -> int:
+        """How many have a weight."""
+        return int(np.count_nonzero(self.weights))
+
+    def enough(self, rng: np.random.Generator, among: Indices | None = None) -> "Labelled":
+        """Return as many of some samples as tell enough: in memory if they fit, else by weights."""
+        order = self.order if among is None else self.order[np.isin(self.order, among)]
+        rows, stands_for = selection_rows(self.data, self.index, order, rng)
+        weights = np.zeros(len(self.data))
+        weights[rows] = self.weights[rows] * stands_for
+        fits = self.data.lengths[rows].sum() * self.data.dim <= self.data.memory_budget
+        if not fits or (isinstance(self.data, MemoryData) and len(rows) == len(self.data)):
+            return replace(self, weights=weights / weights.sum())
+        weights = weights[rows] / weights[rows].sum()
+        groups = None if self.groups is None else self.groups[rows]
+        places = np.argsort(self.order)[rows].argsort()
+        return Labelled(self.data.take(rows), self.index[rows], weights, groups, places)
+
+    def split(self, cv: Any, rng: np.random.Generator) -> list[Fold]:
+        """Return the folds, none if a class is too small."""
+        return split(cv, self.index, self.weights, self.groups, self.order, rng)
+
+    def training(self, folds: list[Fold], *options: Any) -> TrainingSamples:
+        """Return what members are fitted to; ``options`` are the last fields of that."""
+        return TrainingSamples(self.data, self.index, self.weights, folds, self.order, *options)
 
 
 class StackClassifier(SequenceClassifier):
@@ -115,35 +157,34 @@ class StackClassifier(SequenceClassifier):
     def _learn(
         self, data: Data, index: Indices, weights: Floats, groups: Any, unlabelled: Any
     ) -> tuple[TrainingSamples, Floats]:
-        """Fit the stack, and return what it was fitted to and its held-out scores."""
+        """Fit the stack; return the samples that weighed its members, and its scores of these."""
         rng = generator(self.random_state)
-        order = natural_order(data)
-        rows, stands_for = selection_rows(data, index, order, rng)
-        subset, subset_index = data, index
-        subset_weights = np.zeros(len(index))
-        subset_weights[rows] = weights[rows] * stands_for
-        fits = data.lengths[rows].sum() * data.dim <= data.memory_budget  # else by passes over all
-        if fits and not (isinstance(data, MemoryData) and len(rows) == len(data)):
-            subset, subset_index = data.take(rows), index[rows]
-            subset_weights = subset_weights[rows]
-            groups = None if groups is None else groups[rows]
-            order = np.argsort(order)[rows].argsort()
-        subset_weights /= subset_weights.sum()
-        folds = split(self.cv, subset_index, subset_weights, groups, order, rng)
-        common = int(rng.integers(2**31)), self.n_jobs, unlabelled
-        training = TrainingSamples(subset, subset_index, subset_weights, folds, order, *common)
+        everyone = Labelled(data, index, weights, groups, natural_order(data))
+        part = everyone.enough(rng)
+        # Few of wide tokens tell too little of the weights: samples that no fit sees decide these.
+        unseen = everyone.split(self.cv, rng)[:1] if part.count < _FEW * everyone.count else []
+        if unseen:
+            part = everyone.enough(rng, unseen[0].rows)
+        folds = part.split(self.cv, rng)
+        options = int(rng.integers(2**31)), self.n_jobs, unlabelled
+        training = judged = part.training(folds, *options)
         self.stack_, held_out = fit_stack(self._members(data.n_tokens), training)
-        if len(rows) < len(data):  # from there a few steps on all samples
-            everyone = np.arange(len(data))
-            everything = TrainingSamples(data, index, weights, [], everyone, *common)
-            for member in self.stack_.members:
+        if part.count < everyone.count:  # from there a few steps on all samples
+            everything, members = everyone.training(unseen, *options), self.stack_.members
+            for member in members:
                 member.refine(everything)
+            if unseen:
+                others = everyone.enough(rng, unseen[0].held_out)
+                fold = Fold(np.arange(0), np.flatnonzero(others.weights))
+                judged = others.training([fold], *options)
+                scores = [member.held_out(judged) for member in members]
+                self.stack_, held_out = weigh_members(members, judged, scores, everything.mean)
         self.token_scale_ = training.scale
-        kept = order[rng.permutation(len(order))]
-        kept = kept[subset_weights[kept] > 0]
-        self.reference_ = remember(subset, subset_index, folds, held_out, kept)
-        self._name_the_leading_head(training, len(rows) / len(data), rng)
-        return training, held_out
+        kept = judged.order[rng.permutation(len(judged.order))]
+        kept = kept[judged.weights[kept] > 0]
+        self.reference_ = remember(judged.data, judged.index, judged.folds, held_out, kept)
+        self._name_the_leading_head(training, part.count / everyone.count, rng)
+        return judged, held_out
 
     def _name_the_leading_head(
         self, training: TrainingSamples, fraction: float, rng: np.random.Generator

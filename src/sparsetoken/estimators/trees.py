@@ -92,7 +92,12 @@ class Trees(Member):
                 with config_context(assume_finite=True, skip_parameter_validation=True):
                     trees.fit(seen, labels[used], sample_weight=None if equal else weights)
                 self.forests.append(_as_arrays(trees, place, half))
-        return training.held_out(self)
+        return self.held_out(training)
+
+    def refine(self, training: TrainingSamples) -> None:
+        """Let the forests of some of the samples stand together for those without the fold."""
+        if training.folds:
+            self.forests = [_together(self.forests[half::2]) for half in (0, 1)]
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, 2, C) of sequences."""
@@ -182,6 +187,20 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices, features: Indices) -
         threshold=np.concatenate([tree.threshold for tree in grown]),
         value=value,
     )
+
+
+def _together(forests: list[Forest]) -> Forest:
+    """Return the trees of several forests as one."""
+    first = np.cumsum([0, *(len(forest.left) for forest in forests[:-1])])
+    moved = [
+        forest._replace(
+            roots=forest.roots + start,
+            left=np.where(forest.left < 0, -1, forest.left + start),
+            right=np.where(forest.right < 0, -1, forest.right + start),
+        )
+        for forest, start in zip(forests, first.astype(np.int32), strict=True)
+    ]
+    return Forest(*map(np.concatenate, zip(*moved, strict=True)))
 
 
 @njit(nogil=True)
