@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.files.array_files import ARRAYS, open_arrays
-from sparsetoken.files.arrays import read_archive, read_folder
+from sparsetoken.files.arrays import NamedArrays, read_archive, read_folder
 from sparsetoken.files.dataset import Dataset, checked
 from sparsetoken.files.frames import TABLES, is_table, open_table
 from sparsetoken.files.guards import check_size, prefix_errors
 from sparsetoken.files.labels import look_up_labels
-from sparsetoken.files.roles import NamedArrays, Roles
+from sparsetoken.files.roles import Roles
 from sparsetoken.files.tables import read_table
 from sparsetoken.sequences.folder import is_stored
 from sparsetoken.sequences.sequences import Sequences
