@@ -104,7 +104,7 @@ def test_other_ways_to_write_text(tmp_path):
             "bag,label,x\na,0,1\na,,1\n",
             "column 'label': row 1 has None, but '0' before in sequence",
         ),
-        ("bag,label,x\na,0,1\n,0,1\n", "row 1 .*, column 'bag' names no sequence"),
+        ("bag,label,x\na,0,1\n,0,1\n", "bag must name the sequence of each row, row 1 has none"),
         (
             "id,label,x\na,0,1\n",
             "no column 'bag' or 'sequence' among id, label, x; name .* with 'by'",
