@@ -7,7 +7,7 @@ are refused. What can crash a library is first read by a process of its own (``a
 import pickle
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -92,35 +92,30 @@ def open_torch(path: Path) -> Arrays:
     except pickle.UnpicklingError:  # torch would tell how to run its code
         objects = "it holds objects other than tensors, containers and plain values"
         raise UnreadableError(f"{objects}, which are never read: save tensors alone") from None
-    arrays: dict[str, Any] = {}
-    for name, value in _leaves(content):
-        if not isinstance(value, torch.Tensor):
-            arrays[name] = np.array(value)
-            continue
-        if value.layout != torch.strided or value.is_quantized:
-            raise UnreadableError(f"{name or 'it'} is not a dense tensor")
-        if value.untyped_storage().nbytes() not in sizes:  # torch believes what the file says
-            raise ValueError(f"the numbers of a tensor of shape {tuple(value.shape)} are not there")
-        value = value.detach()
-        arrays[name or "X"] = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
-    return arrays
-
-
-def _leaves(content: Any) -> Iterator[tuple[str, Any]]:
-    """Yield tensors and plain values; those inside others are named ``outer/inner``."""
-    waiting, count = [("", content, 0)], 0
-    while waiting:
-        name, value, depth = waiting.pop()
-        count += 1
-        if count > _MOST or depth > _DEEPEST:
-            raise UnreadableError("it holds millions of values, or itself")
-        if isinstance(value, list | tuple) and not all(isinstance(each, _PLAIN) for each in value):
+    arrays, waiting = dict[str, Any](), [("", content)]
+    for _ in range(_MOST):  # of a list that holds itself there is no end
+        name, value = waiting.pop()
+        if name.count("/") > _DEEPEST:
+            break
+        plain = isinstance(value, list | tuple) and all(isinstance(each, _PLAIN) for each in value)
+        if isinstance(value, list | tuple) and not plain:
             value = dict(enumerate(value))
         if isinstance(value, dict):
             prefix = f"{name}/" if name else ""
-            waiting += [(f"{prefix}{key}", v, depth + 1) for key, v in value.items()][::-1]
-        elif isinstance(value, _PLAIN | list | tuple) or hasattr(value, "layout"):
-            yield name, value
+            waiting += [(f"{prefix}{key}", inner) for key, inner in value.items()][::-1]
+        elif isinstance(value, torch.Tensor):
+            if value.layout != torch.strided:
+                raise UnreadableError(f"{name or 'it'} is not a dense tensor")
+            if value.untyped_storage().nbytes() not in sizes:  # torch believes what the file says
+                raise ValueError(f"the numbers of {name or 'its tensor'} are not there")
+            value = value.detach()
+            value = value.float() if value.dtype == torch.bfloat16 else value
+            arrays[name or "X"] = value.numpy()
+        elif plain or isinstance(value, _PLAIN):
+            arrays[name] = np.array(value)
+        if not waiting:
+            return arrays
+    raise UnreadableError("it holds millions of values, or itself")
 
 
 def open_mat(path: Path) -> Arrays:
