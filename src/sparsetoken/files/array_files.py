@@ -22,7 +22,6 @@ from sparsetoken.files.guards import Arrays, Delayed, UnreadableError
 
 _MOST, _DEEPEST = 10**6, 20  # values, and levels: of a list that holds itself there is no end
 _PLAIN = str | int | float
-_PATIENCE = 120.0  # seconds for the texts of a file
 _TENSORS = {"BOOL": "?", "BF16": "f4", "F16": "f2", "F32": "f4", "F64": "f8"} | {
     f"{kind}{8 * size}": f"{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
 }
@@ -148,36 +147,6 @@ def open_hdf5(path: Path) -> Arrays:
     return arrays
 
 
-def open_h5ad(path: Path) -> Arrays:
-    """Open cells of AnnData, one a row: X, what is in obsm, the columns of obs, names in var."""
-    io = import_extra("anndata.io", f"{path}: .h5ad", None)
-    sizes = _datasets(path)
-    guards.check_size(path, sum(item.size for name, item in sizes.items() if "obs/" in name))
-    run_apart(path, seconds=_PATIENCE)
-    file, arrays = next(iter(sizes.values())).file, dict[str, Any]()
-
-    def read(name: str) -> Array:
-        matrix = io.read_elem(file[name])
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)  # toarray believes all indices
-        return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
-
-    for name in ["X", *(f"obsm/{key}" for key in file.get("obsm", ()))]:
-        if name in file:
-            shape = tuple(int(n) for n in file[name].attrs.get("shape", ())) or file[name].shape
-            kind = file[f"{name}/data"].dtype if f"{name}/data" in sizes else file[name].dtype
-            arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, partial(read, name))
-    obs = io.read_elem(file["obs"])
-    if not hasattr(obs, "columns"):
-        raise UnreadableError("it was written before anndata 0.7: open it and write it again")
-    for name in obs.columns:
-        column = obs[name].astype(object)
-        arrays[name] = column.where(column.notna(), None).to_numpy()
-    if "var" in file:
-        arrays["feature_names"] = io.read_elem(file["var"]).index.to_numpy(dtype=object)
-    return arrays
-
-
 def _datasets(path: Path) -> dict[str, Any]:
     """Return the datasets of an HDF5 file by name, all of which lie in it."""
     h5py = import_extra("h5py", f"{path}: {path.suffix}")
@@ -205,7 +174,6 @@ ARRAYS: dict[str, Callable[[Path], Arrays]] = {
     ".npy": open_npy,
     ".h5": open_hdf5,
     ".hdf5": open_hdf5,
-    ".h5ad": open_h5ad,
     ".safetensors": open_safetensors,
     ".pt": open_torch,
     ".pth": open_torch,
