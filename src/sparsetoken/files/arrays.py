@@ -300,10 +300,17 @@ def read_folder(asked: NamedArrays) -> Dataset:
         for name, file in files.items()
     )
     dataset = _join(asked, archives)
-    if dataset.labels is None and (classes := _classes(home, files)) is not None:
-        labels = [classes[name] for name in dataset.ids]
-        return dataset.labelled_by(labels, dataset.groups, label_source="the folder of each file")
-    return dataset
+    folders = {name: file.parent for name, file in files.items()}
+    distinct = set(folders.values())
+    one_deep = all(inside.parent == home for inside in distinct)
+    by_stem = all(name == file.stem for name, file in files.items())  # not a folder for each
+    if dataset.labels is not None or not (one_deep and by_stem and 1 < len(distinct) < len(files)):
+        return dataset
+    if {inside.name.lower() for inside in distinct} & _SPLITS:
+        held = ", ".join(sorted(inside.name for inside in distinct))
+        raise ValueError(f"{home} holds {held}: these are no classes, name one of them")
+    labels = [folders[name].name for name in dataset.ids]
+    return dataset.labelled_by(labels, dataset.groups, label_source="the folder of each file")
 
 
 def _named_files(folder: Path) -> dict[str, Path]:
@@ -327,20 +334,6 @@ def _named_files(folder: Path) -> dict[str, Path]:
     if len(stems) == 1 and not beside:
         paths = [path.parent for path in paths]
     return {path.as_posix(): file for path, file in zip(paths, files, strict=True)}
-
-
-def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:
-    """Return the folder that each file is in, if folders can be classes."""
-    homes = {name: file.relative_to(folder).parent.as_posix() for name, file in files.items()}
-    distinct = set(homes.values())
-    if not 1 < len(distinct) < len(files) or any("/" in home for home in distinct):
-        return None  # one folder per sequence, or deeper ones
-    if any(name != file.stem for name, file in files.items()):
-        return None
-    if {home.lower() for home in distinct} & _SPLITS:
-        held = ", ".join(sorted(distinct))
-        raise ValueError(f"{folder} holds {held}: these are no classes, name one of them")
-    return homes
 
 
 def _with_siblings(file: Path, home: Path, folder: Path) -> dict[str, Any]:
