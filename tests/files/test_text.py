@@ -131,7 +131,7 @@ def test_what_is_wrong_with_text(tmp_path, text, message):
 def test_text_that_is_none(tmp_path):
     path = tmp_path / "bags.csv"
     path.write_bytes("bag,label,x\nä,0,1\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="damaged: .*invalid UTF8 data"):
+    with pytest.raises(ValueError, match=r"damaged: .*invalid UTF8 data"):
         read_dataset(path)
     packed = tmp_path / "bags.csv.gz"
     packed.write_bytes(gzip.compress(b"bag,label,x\na,0,1\n" * 1000)[:-30])
