@@ -134,7 +134,7 @@ def _read(archive: NamedArrays, name: str, by: str | None, title: str | None = N
     """Read sequences whose tokens are in one array; with a title they are one, of that name."""
     arrays, X = archive.arrays, archive.read_tokens(name)
     X = X if title is None else X.reshape(1, *X.shape[-2:])
-    sequences, rows, bags = _divide(archive, name, X, by)
+    sequences, rows, bags = _divide(archive, name, X, by, title is not None)
     ids, names, coords = sequences.ids, None, None
     if title is not None:
         ids = np.array([title])
@@ -161,7 +161,7 @@ def _read(archive: NamedArrays, name: str, by: str | None, title: str | None = N
 
 
 def _divide(
-    archive: NamedArrays, name: str, X: Array, by: str | None
+    archive: NamedArrays, name: str, X: Array, by: str | None, alone: bool
 ) -> tuple[Sequences, Array, Grouping | None]:
     """Divide tokens into sequences as bags, offsets, a mask or their shape say.
 
@@ -176,11 +176,11 @@ def _divide(
             raise ValueError(f"with {by!r}, {shapes}")
         bags = Grouping(bag)
         rows, sequences = bags.order, Sequences(bags.sort(X), bags.offsets, ids=bags.ids)
-    elif "offsets" in arrays and X.ndim == 2:
+    elif "offsets" in arrays and not alone:
         sequences = Sequences(X, archive.read("offsets"))
     elif mask := archive.pick("mask"):
         present = archive.read(mask)
-        present = present.reshape(1, -1) if len(X) == 1 else present
+        present = present.reshape(1, -1) if alone else present
         with prefix_errors(f"{archive.path}: {mask} for {name}"):
             sequences, rows = Sequences.from_padded(X, present), np.flatnonzero(present)
     else:
@@ -193,7 +193,7 @@ def _divide(
             X = X[:, np.newaxis]
         sequences = Sequences(*stack(X))
     unused = [other for other in arrays if "mask" in other.lower() and other != mask]
-    if unused and len(X) > 1:
+    if unused and not alone:
         warn_caller(f"{archive.path}: {shorten(unused)} is not used", UserWarning)
     return sequences, rows, bags
 
