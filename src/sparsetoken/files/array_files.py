@@ -116,38 +116,29 @@ def open_torch(path: Path) -> Arrays:
 
 
 def open_hdf5(path: Path) -> Arrays:
-    """Open an HDF5 file; datasets in groups have the names of both, text is text."""
-    text_type = import_extra("h5py", f"{path}: {path.suffix}").check_string_dtype
-    arrays = {}
-    for name, item in _datasets(path).items():
-        kind, source = item.dtype, item.asstr() if text_type(item.dtype) else item
-        written = str(item.attrs.get("dtype", item.file.attrs.get("dtype", "")))
-        halves = "bfloat16" in written and kind.kind in "ui" and kind.itemsize == 2
-        kind = np.dtype(np.float32) if halves else kind
-        arrays[name] = Delayed(item.shape, kind, partial(source.__getitem__, ()), halves)
-    return arrays
-
-
-def _datasets(path: Path) -> dict[str, Any]:
-    """Return the datasets of an HDF5 file by name, all of which lie in it."""
+    """Open an HDF5 file, in which all datasets must lie; those in groups have the names of both."""
     h5py = import_extra("h5py", f"{path}: {path.suffix}")
-    file, datasets = h5py.File(path, "r"), dict[str, Any]()
+    file, arrays = h5py.File(path, "r"), dict[str, Delayed]()
 
-    def check(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
-            if item.external or item.is_virtual:
-                raise UnreadableError(f"{item.name} lies in other files, which are never opened")
-            if item.shape is None or (item.size and not item.id.get_storage_size()):
-                raise UnreadableError(f"{item.name} was never written")
-            datasets[name] = item
-        else:
+    def add(name: str, item: Any) -> None:
+        if not isinstance(item, h5py.Dataset):
             for key in item:
                 if not isinstance(item.get(key, getlink=True), h5py.HardLink):
                     raise UnreadableError(f"{key} is a link, and links are never followed")
+            return
+        if item.external or item.is_virtual:
+            raise UnreadableError(f"{item.name} lies in other files, which are never opened")
+        if item.shape is None or (item.size and not item.id.get_storage_size()):
+            raise UnreadableError(f"{item.name} was never written")
+        kind, source = item.dtype, item.asstr() if h5py.check_string_dtype(item.dtype) else item
+        written = str(item.attrs.get("dtype", file.attrs.get("dtype", "")))
+        halves = "bfloat16" in written and kind.kind in "ui" and kind.itemsize == 2
+        kind = np.dtype(np.float32) if halves else kind
+        arrays[name] = Delayed(item.shape, kind, partial(source.__getitem__, ()), halves)
 
-    check("/", file)
-    file.visititems(check)
-    return datasets
+    add("/", file)
+    file.visititems(add)
+    return arrays
 
 
 ARRAYS: dict[str, Callable[[Path], Arrays]] = {
