@@ -10,12 +10,9 @@ from typing import Any
 
 import h5py
 import numpy as np
-import pandas
 import pyarrow
 from pyarrow import csv, feather, parquet
 from safetensors.numpy import save_file
-from scipy import sparse
-from scipy.io import savemat
 
 from sparsetoken import Sequences
 
@@ -34,25 +31,11 @@ def write_hdf5(path: Path) -> None:
         file["X"], file["y"] = X, Y
 
 
-def write_h5ad(path: Path) -> None:
-    anndata = importlib.import_module("anndata")
-
-    index = [f"c{i}" for i in range(len(BAG))]
-    obs = pandas.DataFrame({"bag": BAG, "label": pandas.Categorical(Y[BAG])}, index=index)
-    matrix = sparse.csr_matrix(np.maximum(X.reshape(-1, 3) + 0.5, 0.0))
-    anndata.AnnData(matrix, obs).write_h5ad(path)
-
-
 def write_torch(path: Path) -> None:
     torch = importlib.import_module("torch")
 
     tokens = torch.from_numpy(X) if path.stem == "x" else [[torch.from_numpy(one)] for one in X]
     torch.save({"X": tokens, "y": torch.from_numpy(Y)}, path)
-
-
-def write_sparse(path: Path) -> None:
-    matrix = sparse.csc_matrix(np.maximum(X.reshape(-1, 3) + 0.5, 0.0).astype(float))
-    savemat(path, {"features": matrix, "bag_ids": BAG, "labels": Y[BAG]})
 
 
 def write_lists(path: Path) -> None:
@@ -83,12 +66,9 @@ FORMATS: dict[str, Callable[[Path], None]] = {
     "x.npz": lambda path: np.savez(path, X=X, y=Y),
     "x.npy": lambda path: np.save(path, X),
     "x.h5": write_hdf5,
-    "x.h5ad": write_h5ad,
     "x.safetensors": lambda path: save_file({"X": X, "y": Y}, path),
     "x.pt": write_torch,
     "lists.pt": write_torch,
-    "sparse.mat": write_sparse,
-    "x.mat": lambda path: savemat(path, {"X": X, "y": Y}, do_compression=True),
     "x.csv": write_text,
     "x.csv.gz": write_text,
     "x.tsv": write_text,

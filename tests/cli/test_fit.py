@@ -145,7 +145,7 @@ def test_layers_and_options_in_messages(run, refused, tmp_path, drawn):
     X, y, _ = drawn
     data, model = tmp_path / "acts.npz", tmp_path / "model.npz"
     np.savez(data, layer_3=X, layer_7=X[:, ::-1], labels=y)
-    refused(("fit", data, "--out", model), 2, "say which with 'layer', one of 3, 7")
+    refused(("fit", data, "--out", model), 2, "it has the layers 3, 7; say which with 'layer'")
     options = ("--layer", 7, "--out", model, "--model", "pooled", "--held-out", 0)
     assert run("fit", data, *options)[0] == 0
     assert run("predict", model, data)[0] == 0  # remembers the layer

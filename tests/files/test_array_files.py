@@ -1,22 +1,15 @@
 """Arrays of every format: what is read, and what is refused."""
 
 import json
-import sys
 
 import h5py
 import numpy as np
-import pandas
 import pytest
-from scipy import sparse
-from scipy.io import savemat
 
-from files.slides import PADDED, SLIDES, bfloat16, same_slides
+from files.slides import PADDED, bfloat16
 from sparsetoken import Sequences, read_dataset
 
 X = np.random.default_rng(0).standard_normal((4, 5, 3)).astype(np.float32)
-CELLS = np.concatenate(list(SLIDES.values()))
-CELLS[:, 1:] = np.maximum(CELLS[:, 1:], 0)
-DONOR = np.repeat([0, 1, 2], [3, 5, 2])
 
 
 @pytest.mark.parametrize("stored", [False, True], ids=["file", "folder"])
@@ -76,58 +69,6 @@ def test_other_files_are_never_opened(tmp_path):
         read_dataset(path)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-def test_matlab(tmp_path, kind):
-    X = np.concatenate(list(SLIDES.values())).astype(float)
-    bag = np.repeat([1, 2, 3], [3, 5, 2])
-    content = {
-        "features": kind(X),
-        "labels": kind(np.where(bag == 2, 1.0, -1.0)[None]),
-        "bag_ids": bag[None],
-        "name": "musk",
-    }
-    savemat(tmp_path / "musk.mat", content)
-    data = read_dataset(tmp_path / "musk.mat")
-    same_slides(data, dict(zip([1, 2, 3], map(np.float64, SLIDES.values()), strict=True)))
-    assert data.labels.tolist() == [-1, 1, -1]
-
-
-def test_matlab_since_7_3(tmp_path):
-    """HDF5 behind a head, axes in reverse; rows and columns are vectors there too."""
-    bag = np.repeat([1.0, 2.0, 3.0], [3, 5, 2])
-    with h5py.File(tmp_path / "x.mat", "w", userblock_size=512) as file:
-        file["features"] = np.concatenate(list(SLIDES.values())).T.astype(float)
-        file["bag_ids"] = bag[None]
-        file["labels"] = np.where(bag == 2, 1.0, -1.0)[:, None]
-    with (tmp_path / "x.mat").open("r+b") as file:
-        file.write(b"MATLAB 7.3 MAT-file".ljust(128))
-    data = read_dataset(tmp_path / "x.mat")
-    same_slides(data, dict(zip([1, 2, 3], map(np.float64, SLIDES.values()), strict=True)))
-    assert data.labels.tolist() == [-1, 1, -1]
-
-
-def test_sparse_matrices_that_point_outside_are_refused(tmp_path):
-    path = tmp_path / "x.mat"
-    X = sparse.csc_matrix(np.eye(6))
-    savemat(path, {"features": X, "bag_ids": np.arange(6) // 2})
-    content = path.read_bytes()
-    rows = np.arange(6, dtype=np.int32).tobytes()
-    path.write_bytes(content.replace(rows, np.array([0, 1, 2, 3, 4, 10**6], np.int32).tobytes(), 1))
-    with pytest.raises(ValueError, match=r"x.mat is not a .mat file, or is damaged: .*ind"):
-        read_dataset(path)
-
-
-def test_a_crash_of_the_library_is_said(tmp_path):
-    """A type of numbers that does not exist leads scipy astray."""
-    path = tmp_path / "x.mat"
-    savemat(path, {"features": np.ones((6, 2)), "bag_ids": np.arange(6) // 2})
-    content = bytearray(path.read_bytes())
-    content[content.index(np.ones(12).tobytes()) - 8] = 200
-    path.write_bytes(bytes(content))
-    with pytest.raises(ValueError, match=r"x.mat is not a .mat file, or is damaged"):
-        read_dataset(path)
-
-
 def test_safetensors_of_bfloat16(tmp_path):
     bits, values = bfloat16(PADDED)
     header = {"X": {"dtype": "BF16", "shape": [3, 5, 4], "data_offsets": [0, bits.nbytes]}}
@@ -153,82 +94,3 @@ def test_safetensors(tmp_path):
     assert data.ids == ["p", "q"]
     assert data.sequences.dtype == np.float32
     assert data.sequences[1].tolist() == [[0, 3], [6, 9]]
-
-
-@pytest.fixture
-def cells(tmp_path):
-    """Return a function that writes cells of three donors."""
-    anndata = pytest.importorskip("anndata", reason="reads and writes .h5ad")
-
-    def write(matrix=CELLS, **obs):
-        columns = {"sample": pandas.Categorical(np.array(list("pqr"))[DONOR])}
-        columns["disease"] = np.array(["ill", "well", "ill"])[DONOR]
-        index = [f"c{i}" for i in range(len(CELLS))]
-        frame = pandas.DataFrame(columns | obs, index=index)
-        var = pandas.DataFrame(index=list("abcd"))
-        data = anndata.AnnData(matrix, frame, var, obsm={"X_pca": CELLS[:, :2]})
-        data.write_h5ad(tmp_path / "cells.h5ad")
-        return tmp_path / "cells.h5ad"
-
-    return write
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
-def test_cells(cells, kind):
-    path = cells(kind(CELLS))
-    data = read_dataset(path, "sample", "disease")
-    assert (data.ids, data.labels.tolist()) == (["p", "q", "r"], ["ill", "well", "ill"])
-    assert np.array_equal(data.sequences.tokens, CELLS)
-    assert data.sequences.feature_names.tolist() == list("abcd")
-    data = read_dataset(path, "sample", "disease", features="X_pca")
-    assert np.array_equal(data.sequences.tokens, CELLS[:, :2])
-    with pytest.raises(ValueError, match=r"column of obs .* with 'by'; it holds .*sample, disease"):
-        read_dataset(path)
-
-
-@pytest.mark.parametrize(
-    ("values", "kind", "expected"),
-    [
-        ([True, None, False], "boolean", [True, None, False]),
-        ([3, None, 4], "Int64", [3, None, 4]),
-        ([0.5, np.nan, 1.0], "float64", [0.5, None, 1.0]),
-        (["x", None, "y"], "category", ["x", None, "y"]),
-    ],
-)
-def test_labels_that_may_be_missing(cells, values, kind, expected):
-    state = pandas.Series(values, dtype=kind)[DONOR].to_numpy()
-    path = cells(state=pandas.array(state, dtype=kind))
-    assert read_dataset(path, "sample", "state").labels.tolist() == expected
-
-
-def test_sparse_cells_that_point_outside_are_refused(cells):
-    path = cells(sparse.csr_matrix(CELLS))
-    with h5py.File(path, "r+") as file:
-        file["X/indices"][3] = 10**6
-    with pytest.raises(ValueError, match=r"damaged: .*ind"):
-        read_dataset(path, "sample", "disease")
-
-
-def test_cells_open_no_other_files(cells, tmp_path):
-    (tmp_path / "secret.txt").write_text("user:pass\n" * 10)
-    path = cells()
-    with h5py.File(path, "r+") as file:
-        del file["obs/sample/categories"]
-        outside = [(str(tmp_path / "secret.txt"), 0, 30)]
-        file["obs/sample"].create_dataset("categories", (3,), "S10", external=outside)
-    with pytest.raises(ValueError, match="/obs/sample/categories lies in other files"):
-        read_dataset(path, "sample", "disease")
-    path = cells()
-    with h5py.File(path, "r+") as file:
-        del file["obs/disease"]
-        file["obs/disease"] = h5py.ExternalLink("other.h5", "data")
-    with pytest.raises(ValueError, match="disease is a link, and links are never followed"):
-        read_dataset(path, "sample")
-
-
-def test_without_anndata_it_says_what_to_install(tmp_path, monkeypatch):
-    for name in ("anndata", "anndata.io"):
-        monkeypatch.setitem(sys.modules, name, None)
-    (tmp_path / "x.h5ad").touch()
-    with pytest.raises(ValueError, match=r"\.h5ad needs anndata: pip install anndata$"):
-        read_dataset(tmp_path / "x.h5ad")

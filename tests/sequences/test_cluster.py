@@ -7,7 +7,7 @@ import pytest
 
 import sparsetoken as st
 from sequences.chunked import CHUNKED, da, same_as_in_memory
-from sparsetoken.sequences.chunks import chunks_of_array
+from sparsetoken.sequences.chunks import ChunkedData
 from sparsetoken.sequences.passes import token_covariance
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'distributed'")
@@ -72,7 +72,7 @@ def test_data_larger_than_all_workers_together(cluster):
 
 def test_a_worker_that_dies_changes_nothing(cluster, tmp_path):
     """Killed in the middle of a pass. The last test, as the new worker must import everything."""
-    data = chunks_of_array(CHUNKED)
+    data = ChunkedData(CHUNKED)
     weights, mean, scale = np.full(240, 1 / 240), np.zeros(12), np.ones(12)
     (expected,) = data.total(token_covariance, (weights,), mean, scale)
     marker = tmp_path / "a worker died"
@@ -84,7 +84,7 @@ def test_a_worker_that_dies_changes_nothing(cluster, tmp_path):
             os._exit(1)
         return block
 
-    dying = chunks_of_array(CHUNKED.map_blocks(die_once, dtype=CHUNKED.dtype))
+    dying = ChunkedData(CHUNKED.map_blocks(die_once, dtype=CHUNKED.dtype))
     marker.unlink()
     (sums,) = dying.total(token_covariance, (weights,), mean, scale)
     assert marker.exists()

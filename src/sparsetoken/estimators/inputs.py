@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from sparsetoken._types import Floats, Indices
 from sparsetoken._validation import shown
 from sparsetoken.sequences.checks import warn_caller
-from sparsetoken.sequences.chunks import chunks_of_array, is_dask
+from sparsetoken.sequences.chunks import ChunkedData, is_dask
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.forms import check_frame
 from sparsetoken.sequences.sequences import Sequences, as_sequences
@@ -18,7 +18,7 @@ def check_data(classifier: Any, X: Any, *, reset: bool) -> Data:
     """Return checked sequences, with features in the order of ``fit`` if they have names."""
     n_jobs, table = getattr(classifier, "n_jobs", None), False
     if is_dask(X):
-        data: Data = chunks_of_array(X)
+        data: Data = ChunkedData(X)
         _check_names(classifier, None, reset=reset)
     else:
         names = getattr(X, "columns", None)

@@ -1,13 +1,12 @@
 """Files of arrays, each format by a function that returns its arrays by name.
 
 Nothing is run and no other file is opened: objects, links, external storage and virtual datasets
-are refused. What can crash a library is first read by a process of its own (``apart``).
+are refused.
 """
 
 import pickle
-import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,10 @@ import numpy as np
 from sparsetoken._types import Array
 from sparsetoken._validation import import_extra
 from sparsetoken.files import guards
-from sparsetoken.files.apart import run_apart
 from sparsetoken.files.guards import Arrays, Delayed, UnreadableError
 
 _MOST, _DEEPEST = 10**6, 20  # values, and levels: of a list that holds itself there is no end
 _PLAIN = str | int | float
-_PATIENCE = 120.0  # seconds for the texts of a file
 _TENSORS = {"BOOL": "?", "BF16": "f4", "F16": "f2", "F32": "f4", "F64": "f8"} | {
     f"{kind}{8 * size}": f"{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
 }
@@ -92,117 +89,56 @@ def open_torch(path: Path) -> Arrays:
     except pickle.UnpicklingError:  # torch would tell how to run its code
         objects = "it holds objects other than tensors, containers and plain values"
         raise UnreadableError(f"{objects}, which are never read: save tensors alone") from None
-    arrays: dict[str, Any] = {}
-    for name, value in _leaves(content):
-        if not isinstance(value, torch.Tensor):
-            arrays[name] = np.array(value)
-            continue
-        if value.layout != torch.strided or value.is_quantized:
-            raise UnreadableError(f"{name or 'it'} is not a dense tensor")
-        if value.untyped_storage().nbytes() not in sizes:  # torch believes what the file says
-            raise ValueError(f"the numbers of a tensor of shape {tuple(value.shape)} are not there")
-        value = value.detach()
-        arrays[name or "X"] = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
-    return arrays
-
-
-def _leaves(content: Any) -> Iterator[tuple[str, Any]]:
-    """Yield tensors and plain values; those inside others are named ``outer/inner``."""
-    waiting, count = [("", content, 0)], 0
-    while waiting:
-        name, value, depth = waiting.pop()
-        count += 1
-        if count > _MOST or depth > _DEEPEST:
-            raise UnreadableError("it holds millions of values, or itself")
-        if isinstance(value, list | tuple) and not all(isinstance(each, _PLAIN) for each in value):
+    arrays, waiting = dict[str, Any](), [("", content)]
+    for _ in range(_MOST):  # of a list that holds itself there is no end
+        name, value = waiting.pop()
+        if name.count("/") > _DEEPEST:
+            break
+        plain = isinstance(value, list | tuple) and all(isinstance(each, _PLAIN) for each in value)
+        if isinstance(value, list | tuple) and not plain:
             value = dict(enumerate(value))
         if isinstance(value, dict):
             prefix = f"{name}/" if name else ""
-            waiting += [(f"{prefix}{key}", v, depth + 1) for key, v in value.items()][::-1]
-        elif isinstance(value, _PLAIN | list | tuple) or hasattr(value, "layout"):
-            yield name, value
-
-
-def open_mat(path: Path) -> Arrays:
-    """Open matrices of MATLAB, also sparse ones; a row or a column is a vector."""
-    with path.open("rb") as file:
-        hdf5 = b"MATLAB 7.3" in file.read(128)  # behind a head, with all axes in reverse
-    if not hdf5:
-        with tempfile.TemporaryDirectory() as folder:
-            run_apart(path, f"{folder}/arrays.npz", guards.believable(path))
-            with np.load(f"{folder}/arrays.npz") as archive:
-                return dict(archive)
-    arrays = {}
-    for name, array in open_hdf5(path).items():
-        shape = array.shape[::-1]
-        shape = (max(shape),) if len(shape) == 2 and 1 in shape else shape
-        arrays[name] = Delayed(shape, array.dtype, partial(np.transpose, array))
-    return arrays
+            waiting += [(f"{prefix}{key}", inner) for key, inner in value.items()][::-1]
+        elif isinstance(value, torch.Tensor):
+            if value.layout != torch.strided:
+                raise UnreadableError(f"{name or 'it'} is not a dense tensor")
+            if value.untyped_storage().nbytes() not in sizes:  # torch believes what the file says
+                raise ValueError(f"the numbers of {name or 'its tensor'} are not there")
+            value = value.detach()
+            value = value.float() if value.dtype == torch.bfloat16 else value
+            arrays[name or "X"] = value.numpy()
+        elif plain or isinstance(value, _PLAIN):
+            arrays[name] = np.array(value)
+        if not waiting:
+            return arrays
+    raise UnreadableError("it holds millions of values, or itself")
 
 
 def open_hdf5(path: Path) -> Arrays:
-    """Open an HDF5 file; datasets in groups have the names of both, text is text."""
-    text_type = import_extra("h5py", f"{path}: {path.suffix}").check_string_dtype
-    arrays = {}
-    for name, item in _datasets(path).items():
-        kind, source = item.dtype, item.asstr() if text_type(item.dtype) else item
-        written = str(item.attrs.get("dtype", item.file.attrs.get("dtype", "")))
-        halves = "bfloat16" in written and kind.kind in "ui" and kind.itemsize == 2
-        kind = np.dtype(np.float32) if halves else kind
-        arrays[name] = Delayed(item.shape, kind, partial(source.__getitem__, ()), halves)
-    return arrays
-
-
-def open_h5ad(path: Path) -> Arrays:
-    """Open cells of AnnData, one a row: X, what is in obsm, the columns of obs, names in var."""
-    io = import_extra("anndata.io", f"{path}: .h5ad", None)
-    sizes = _datasets(path)
-    guards.check_size(path, sum(item.size for name, item in sizes.items() if "obs/" in name))
-    run_apart(path, seconds=_PATIENCE)
-    file, arrays = next(iter(sizes.values())).file, dict[str, Any]()
-
-    def read(name: str) -> Array:
-        matrix = io.read_elem(file[name])
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)  # toarray believes all indices
-        return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
-
-    for name in ["X", *(f"obsm/{key}" for key in file.get("obsm", ()))]:
-        if name in file:
-            shape = tuple(int(n) for n in file[name].attrs.get("shape", ())) or file[name].shape
-            kind = file[f"{name}/data"].dtype if f"{name}/data" in sizes else file[name].dtype
-            arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, partial(read, name))
-    obs = io.read_elem(file["obs"])
-    if not hasattr(obs, "columns"):
-        raise UnreadableError("it was written before anndata 0.7: open it and write it again")
-    for name in obs.columns:
-        column = obs[name].astype(object)
-        arrays[name] = column.where(column.notna(), None).to_numpy()
-    if "var" in file:
-        arrays["feature_names"] = io.read_elem(file["var"]).index.to_numpy(dtype=object)
-    return arrays
-
-
-def _datasets(path: Path) -> dict[str, Any]:
-    """Return the datasets of an HDF5 file by name, all of which lie in it."""
+    """Open an HDF5 file, in which all datasets must lie; those in groups have the names of both."""
     h5py = import_extra("h5py", f"{path}: {path.suffix}")
-    file, datasets = h5py.File(path, "r"), dict[str, Any]()
+    file, arrays = h5py.File(path, "r"), dict[str, Delayed]()
 
-    def check(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
-            if item.external or item.is_virtual:
-                raise UnreadableError(f"{item.name} lies in other files, which are never opened")
-            if item.shape is None or (item.size and not item.id.get_storage_size()):
-                raise UnreadableError(f"{item.name} was never written")
-            datasets[name] = item
-        else:
+    def add(name: str, item: Any) -> None:
+        if not isinstance(item, h5py.Dataset):
             for key in item:
                 if not isinstance(item.get(key, getlink=True), h5py.HardLink):
                     raise UnreadableError(f"{key} is a link, and links are never followed")
+            return
+        if item.external or item.is_virtual:
+            raise UnreadableError(f"{item.name} lies in other files, which are never opened")
+        if item.shape is None or (item.size and not item.id.get_storage_size()):
+            raise UnreadableError(f"{item.name} was never written")
+        kind, source = item.dtype, item.asstr() if h5py.check_string_dtype(item.dtype) else item
+        written = str(item.attrs.get("dtype", file.attrs.get("dtype", "")))
+        halves = "bfloat16" in written and kind.kind in "ui" and kind.itemsize == 2
+        kind = np.dtype(np.float32) if halves else kind
+        arrays[name] = Delayed(item.shape, kind, partial(source.__getitem__, ()), halves)
 
-    check("/", file)
-    file.visititems(check)
-    return datasets
+    add("/", file)
+    file.visititems(add)
+    return arrays
 
 
 ARRAYS: dict[str, Callable[[Path], Arrays]] = {
@@ -210,9 +146,7 @@ ARRAYS: dict[str, Callable[[Path], Arrays]] = {
     ".npy": open_npy,
     ".h5": open_hdf5,
     ".hdf5": open_hdf5,
-    ".h5ad": open_h5ad,
     ".safetensors": open_safetensors,
     ".pt": open_torch,
     ".pth": open_torch,
-    ".mat": open_mat,
 }

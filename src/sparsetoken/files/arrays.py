@@ -1,8 +1,9 @@
 """Sequences of named arrays: all in one file, or one per file of a folder."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,104 @@ import numpy as np
 from sparsetoken._types import Array
 from sparsetoken.files.array_files import ARRAYS, open_arrays
 from sparsetoken.files.dataset import Dataset, checked
-from sparsetoken.files.guards import check_size, list_arrays, prefix_errors, shorten
-from sparsetoken.files.roles import USUAL, NamedArrays, Roles, usual_names
+from sparsetoken.files.guards import (
+    Arrays,
+    check_size,
+    list_arrays,
+    prefix_errors,
+    report_damage,
+    shorten,
+)
+from sparsetoken.files.roles import USUAL, Roles, usual_names
 from sparsetoken.sequences.checks import OneTokenWarning, warn_caller
-from sparsetoken.sequences.forms import as_floats, offsets_of, stack
+from sparsetoken.sequences.forms import find_name, stack
 from sparsetoken.sequences.grouping import Grouping
 from sparsetoken.sequences.sequences import Sequences
 
+_LAYER = re.compile(r"(?:^|[^a-z])(?:layers?[._\-/ ]?|blocks[./])(\d+)", re.IGNORECASE)
 _SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
+
+
+@dataclass
+class NamedArrays:
+    """The arrays of a file, each read once it is known to be of a sensible size."""
+
+    path: Path
+    arrays: Arrays
+    roles: Roles
+    max_numbers: int | None = None
+
+    def read(self, name: str) -> Array:
+        """Read an array."""
+        shape, dtype = self.arrays[name].shape, self.arrays[name].dtype
+        if dtype.kind == "V":
+            raise ValueError(f"{name} holds raw bytes ({dtype}), as bfloat16: save it as float32")
+        size = int(np.prod(shape, dtype=object))
+        check_size(self.path, size, max(dtype.itemsize, 1), self.max_numbers)
+        with report_damage(self.path, f"{name} of shape {shape}"):
+            return np.asarray(self.arrays[name])
+
+    def pick(self, role: str) -> str | None:
+        """Return the array for a role, None if there is none."""
+        return self.roles.pick(role, list(self.arrays))
+
+    def tokens_name(self) -> str | None:
+        """Return the array that holds the tokens; None if each array, or group, is a sequence."""
+        named, before, arrays = self.roles.features, self.roles.before, self.arrays
+        if named is not None:
+            if len(named) > 1:
+                raise ValueError("'features' must name one array")
+            inside = any(name.endswith(f"/{named[0]}") for name in arrays)
+            return None if inside else find_name(named[0], list(arrays), "arrays")
+        if before.features and before.layout != "table" and before.features[0] in arrays:
+            return before.features[0]
+        if "X" in arrays:
+            return "X"
+        large = [name for name, array in arrays.items() if len(array.shape) >= 2]
+        usual = usual_names(USUAL["features"], large)
+        usual = [name for name in usual if arrays[name].dtype.kind == "f"] or usual
+        usual = usual or self._names_of_layer(large)
+        if len(usual) > 1:
+            which = f"{' or '.join(usual)}; say which with 'features'"
+            raise ValueError(f"the tokens may be in {which}. It holds {list_arrays(arrays)}")
+        return usual[0] if usual else None
+
+    def _names_of_layer(self, names: list[str]) -> list[str]:
+        """Return those of the layer that is wanted, none if arrays are no layers."""
+        numbers = {name: int(n[1]) for name in names if (n := _LAYER.search(name))}
+        layers = list(dict.fromkeys(numbers.values()))
+        chosen = self._choose_layer("it", layers) if layers else None
+        return [name for name, number in numbers.items() if number == chosen]
+
+    def _choose_layer(self, where: str, layers: Sequence[int]) -> int:
+        """Return the layer that is wanted, or the only one."""
+        wanted = self.roles.wanted_layer
+        wanted = layers[0] if wanted is None and len(layers) == 1 else wanted
+        if wanted is None or wanted not in layers:
+            held = f"has the layers {shorten(layers, 99)}; say which with 'layer'"
+            raise ValueError(f"{where} {held}. It holds {list_arrays(self.arrays)}")
+        return wanted
+
+    def read_tokens(self, name: str) -> Array:
+        """Read the tokens; of several layers in one array, the one that is wanted."""
+        shape, layer = self.arrays[name].shape, self.roles.layer
+        if len(shape) != (3 if "offsets" in self.arrays else 4):
+            if layer is not None and not _LAYER.search(name):
+                raise ValueError(f"'layer' is {layer}, but {name} {shape} has no layers")
+            return self.read(name)
+        layers = self.read("layers").ravel().tolist() if "layers" in self.arrays else []
+        axes = [i for i, size in enumerate(shape[:-1]) if size == len(layers)]
+        if len(axes) != 1:
+            found = f"{len(axes)} axes as long as 'layers', an array with the numbers of layers"
+            other = "save each layer as an array of its own, layer_0, layer_1, …"
+            raise ValueError(f"{name} {shape} has one axis too many, and {found}: {other}")
+        number = layers.index(self._choose_layer(name, layers))
+        return self.read(name).take(number, axis=axes[0])
+
+    def no_tokens(self) -> ValueError:
+        """Return the error of a file in which no array can be the tokens."""
+        held = f"name another with 'features'. It holds {list_arrays(self.arrays)}"
+        return ValueError(f"{self.path} must hold an array 'X' with the tokens; {held}")
 
 
 def read_archive(archive: NamedArrays) -> Dataset:
@@ -29,34 +120,48 @@ def read_archive(archive: NamedArrays) -> Dataset:
     (L_i, d) for each sequence, under its name, or in its group. ``y`` has one label per token, or
     one per sequence.
     """
-    path, arrays, roles = archive.path, archive.arrays, archive.roles
     name = archive.tokens_name()
     if name is None:
         return _join(archive, _sequences_inside(archive))
-    by, shape = archive.pick("by"), arrays[name].shape
+    arrays, by, shape = archive.arrays, archive.pick("by"), archive.arrays[name].shape
     alone = by is None and "offsets" not in arrays and (len(shape) == 2 or shape[0] == 1)
-    if alone and roles.before.layout == "files":
-        return _join(archive, [(path.stem, archive)])
-    label, group, X = archive.pick("label"), archive.pick("group"), archive.read_tokens(name)
-    sequences, rows, bags = _divide(archive, name, X, by)
-    labels, groups = (
-        None if role is None else _per_sequence(archive, role, len(sequences), bags)
-        for role in (label, group)
-    )
-    ids, names = sequences.ids, None
-    if ids is None and "ids" in arrays:
+    if alone and archive.roles.before.layout == "files":
+        return _join(archive, [(archive.path.stem, archive)])
+    return checked(_read(archive, name, by))
+
+
+def _read(archive: NamedArrays, name: str, by: str | None, title: str | None = None) -> Dataset:
+    """Read sequences whose tokens are in one array; with a title they are one, of that name."""
+    arrays, X = archive.arrays, archive.read_tokens(name)
+    X = X if title is None else X.reshape(1, *X.shape[-2:])
+    sequences, rows, bags = _divide(archive, name, X, by, title is not None)
+    ids, names, coords = sequences.ids, None, None
+    if title is not None:
+        ids = np.array([title])
+    elif ids is None and "ids" in arrays:
         ids = archive.read("ids")
     if "feature_names" in arrays and arrays["feature_names"].shape == (sequences.dim,):
         names = archive.read("feature_names").tolist()
+
+    def role(role: str) -> tuple[str | None, Any]:
+        picked = archive.pick(role)
+        if picked is None or (title is not None and np.prod(arrays[picked].shape) != 1):
+            return None, None  # in the file of one sequence it is about tokens
+        return picked, _per_sequence(archive, picked, len(sequences), bags)
+
+    (label, labels), (group, groups) = role("label"), role("group")
+    if (place := archive.pick("coords")) is not None:
+        every = np.atleast_2d(archive.read(place))
+        every = every.reshape(-1, every.shape[-1])
+        coords = every[rows] if len(every) * sequences.dim == X.size else None
     sequences = Sequences(sequences.tokens, sequences.offsets, names, ids)
-    coords = _coordinates(archive, rows, int(np.prod(X.shape[:-1])))
-    used = Roles(by, label, group, (name,), layer=roles.wanted_layer)
+    used = Roles(by, label, group, (name,), layer=archive.roles.wanted_layer)
     source = None if label is None else f"array {label!r}"
-    return checked(Dataset(path, sequences, labels, groups, rows, coords, used, source))
+    return Dataset(archive.path, sequences, labels, groups, rows, coords, used, source)
 
 
 def _divide(
-    archive: NamedArrays, name: str, X: Array, by: str | None
+    archive: NamedArrays, name: str, X: Array, by: str | None, alone: bool
 ) -> tuple[Sequences, Array, Grouping | None]:
     """Divide tokens into sequences as bags, offsets, a mask or their shape say.
 
@@ -71,13 +176,11 @@ def _divide(
             raise ValueError(f"with {by!r}, {shapes}")
         bags = Grouping(bag)
         rows, sequences = bags.order, Sequences(bags.sort(X), bags.offsets, ids=bags.ids)
-    elif archive.path.suffix == ".h5ad":
-        columns = shorten([column for column, array in arrays.items() if len(array.shape) == 1], 12)
-        raise ValueError(f"say which column of obs names sequences with 'by'; it holds {columns}")
-    elif "offsets" in arrays:
+    elif "offsets" in arrays and not alone:
         sequences = Sequences(X, archive.read("offsets"))
     elif mask := archive.pick("mask"):
         present = archive.read(mask)
+        present = present.reshape(1, -1) if alone else present
         with prefix_errors(f"{archive.path}: {mask} for {name}"):
             sequences, rows = Sequences.from_padded(X, present), np.flatnonzero(present)
     else:
@@ -89,7 +192,8 @@ def _divide(
             )
             X = X[:, np.newaxis]
         sequences = Sequences(*stack(X))
-    if unused := [other for other in arrays if "mask" in other.lower() and other != mask]:
+    unused = [other for other in arrays if "mask" in other.lower() and other != mask]
+    if unused and not alone:
         warn_caller(f"{archive.path}: {shorten(unused)} is not used", UserWarning)
     return sequences, rows, bags
 
@@ -101,6 +205,8 @@ def _per_sequence(archive: NamedArrays, name: str, count: int, bags: Grouping | 
     one, the file could mean either, and must say which by ``ids``, in the order of the values.
     """
     values = archive.read(name)
+    if count == values.size == 1:
+        return [values.item()]
     if bags is not None and values.shape == bags.codes.shape:
         with prefix_errors(f"{archive.path}: {name}"):
             return bags.shared(values).tolist()
@@ -124,65 +230,45 @@ def _per_sequence(archive: NamedArrays, name: str, count: int, bags: Grouping | 
 
 
 def _join(asked: NamedArrays, archives: Iterable[tuple[str, NamedArrays]]) -> Dataset:
-    """Read archives that hold one sequence each, with its coordinates and its label if there."""
-    parts, total = list[tuple[Any, ...]](), 0
+    """Read archives that hold one sequence each."""
+    parts, total = list[Dataset](), 0
     for title, archive in archives:
         with prefix_errors(archive.path):
-            parts.append((title, *_one_sequence(archive)))
-        expected, dim = (part[1].shape[1] for part in (parts[0], parts[-1]))
+            parts.append(_read_one(title, archive))
+        expected, dim = (part.sequences.dim for part in (parts[0], parts[-1]))
         if dim != expected:
-            wrong = f"{dim} features per token, {parts[0][0]!r} has {expected}"
+            wrong = f"{dim} features per token, {parts[0].ids[0]!r} has {expected}"
             held = f"name it with 'features': {list_arrays(asked.arrays)}"
             hint = f"; if one array holds the tokens, {held}" if asked.arrays else ""
             raise ValueError(f"sequence {title!r} has {wrong}{hint}")
-        total += parts[-1][1].size
+        total += parts[-1].sequences.tokens.size
         check_size(asked.path, total, 4, asked.max_numbers)
-    columns: Any = map(list, zip(*parts, strict=True))
-    ids, tokens, rows, coords, names, labels, groups = columns
+
+    labels: Any = [None if part.labels is None else part.labels[0] for part in parts]
+    groups: Any = [None if part.groups is None else part.groups[0] for part in parts]
     labels, groups = (None if set(each) == {None} else each for each in (labels, groups))
-    places = None if any(each is None for each in coords) else np.concatenate(coords)
-    sequences = Sequences(np.concatenate(tokens), offsets_of(list(map(len, rows))), None, ids)
-    roles, features = asked.roles, (names[0],) if len(set(names)) == 1 else None
+    places: Any = [part.coords for part in parts]
+    coords = None if any(each is None for each in places) else np.concatenate(places)
+    rows = np.concatenate([part.rows for part in parts])
+    roles, names = asked.roles, {part.roles.features for part in parts}
+    features = names.pop() if len(names) == 1 else None
     used = Roles(roles.by, roles.label, None, features, (), roles.wanted_layer, "files")
-    source, where = None if labels is None else "the file of each sequence", np.concatenate(rows)
-    return checked(Dataset(asked.path, sequences, labels, groups, where, places, used, source))
+    source = None if labels is None else "the file of each sequence"
+    X = Sequences.concatenate(part.sequences for part in parts)
+    return checked(Dataset(asked.path, X, labels, groups, rows, coords, used, source))
 
 
-def _one_sequence(archive: NamedArrays) -> tuple[Any, ...]:
-    """Return tokens, their rows and coordinates, the name of their array, label and group."""
+def _read_one(title: str, archive: NamedArrays) -> Dataset:
+    """Read arrays of one sequence."""
     matrices = [name for name, array in archive.arrays.items() if len(array.shape) in (2, 3)]
     name = archive.tokens_name() or (matrices[0] if len(matrices) == 1 else None)
     if name is None:
         raise archive.no_tokens()
     shape = archive.arrays[name].shape
-    title = "its array" if archive.path.suffix == ".npy" else name
     if len(shape) != 2 and (len(shape), *shape[:1]) != (3, 1):  # some write a batch of one
-        raise ValueError(f"{title} must have shape (L, d), got {shape}")
-    tokens = as_floats(archive.read(name), title).reshape(shape[-2:])
-    rows = np.arange(len(tokens))
-    if mask := archive.pick("mask"):
-        present = archive.read(mask).reshape(-1)
-        if present.shape != rows.shape or not np.isin(present, (0, 1)).all():
-            raise ValueError(f"{mask} must hold 1 or 0 for each of the {len(tokens)} tokens")
-        rows = np.flatnonzero(present)
-
-    def value(role: str) -> Any:
-        found = archive.pick(role)
-        alone = found is not None and np.prod(archive.arrays[found].shape) == 1
-        return archive.read(str(found)).item() if alone else None
-
-    coords = _coordinates(archive, rows, len(tokens))
-    return tokens[rows], rows, coords, name, value("label"), value("group")
-
-
-def _coordinates(archive: NamedArrays, rows: Array, total: int) -> Array | None:
-    """Return the coordinates of tokens in some of all rows, None if there is not one for each."""
-    name = archive.pick("coords")
-    if name is None:
-        return None
-    coords = np.atleast_2d(archive.read(name))
-    coords = coords.reshape(-1, coords.shape[-1])
-    return coords[rows] if len(coords) == total else None
+        called = "its array" if archive.path.suffix == ".npy" else name
+        raise ValueError(f"{called} must have shape (L, d), got {shape}")
+    return _read(archive, name, None, title)
 
 
 def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
@@ -214,10 +300,17 @@ def read_folder(asked: NamedArrays) -> Dataset:
         for name, file in files.items()
     )
     dataset = _join(asked, archives)
-    if dataset.labels is None and (classes := _classes(home, files)) is not None:
-        labels = [classes[name] for name in dataset.ids]
-        return dataset.labelled_by(labels, dataset.groups, label_source="the folder of each file")
-    return dataset
+    folders = {name: file.parent for name, file in files.items()}
+    distinct = set(folders.values())
+    one_deep = all(inside.parent == home for inside in distinct)
+    by_stem = all(name == file.stem for name, file in files.items())  # not a folder for each
+    if dataset.labels is not None or not (one_deep and by_stem and 1 < len(distinct) < len(files)):
+        return dataset
+    if {inside.name.lower() for inside in distinct} & _SPLITS:
+        held = ", ".join(sorted(inside.name for inside in distinct))
+        raise ValueError(f"{home} holds {held}: these are no classes, name one of them")
+    labels = [folders[name].name for name in dataset.ids]
+    return dataset.labelled_by(labels, dataset.groups, label_source="the folder of each file")
 
 
 def _named_files(folder: Path) -> dict[str, Path]:
@@ -241,20 +334,6 @@ def _named_files(folder: Path) -> dict[str, Path]:
     if len(stems) == 1 and not beside:
         paths = [path.parent for path in paths]
     return {path.as_posix(): file for path, file in zip(paths, files, strict=True)}
-
-
-def _classes(folder: Path, files: dict[str, Path]) -> dict[str, str] | None:
-    """Return the folder that each file is in, if folders can be classes."""
-    homes = {name: file.relative_to(folder).parent.as_posix() for name, file in files.items()}
-    distinct = set(homes.values())
-    if not 1 < len(distinct) < len(files) or any("/" in home for home in distinct):
-        return None  # one folder per sequence, or deeper ones
-    if any(name != file.stem for name, file in files.items()):
-        return None
-    if {home.lower() for home in distinct} & _SPLITS:
-        held = ", ".join(sorted(distinct))
-        raise ValueError(f"{folder} holds {held}: these are no classes, name one of them")
-    return homes
 
 
 def _with_siblings(file: Path, home: Path, folder: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What is read from a file."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,10 @@ class Dataset:
 
     def labelled_by(self, labels: Any, groups: Any, **about: Any) -> "Dataset":
         """Return the same sequences with labels, some of which may be missing, and groups."""
-        for name, group in zip(self.ids, () if groups is None else groups, strict=False):
-            if is_missing(group):
+        for name, group in zip(
+            self.ids, without_missing(() if groups is None else groups), strict=False
+        ):
+            if group is None:
                 raise ValueError(f"sequence {name!r} has no group")
         labels, groups = (None if v is None else _as_labels(v) for v in (labels, groups))
         return replace(self, labels=labels, groups=groups, **about)
@@ -118,23 +120,25 @@ def checked(dataset: Dataset) -> Dataset:
     return dataset
 
 
-def is_missing(value: Any) -> bool:
-    """Return whether a cell says that there is no value."""
-    return value is None or value != value or (isinstance(value, str) and value.strip() in _MISSING)
+def without_missing(values: Iterable[Any]) -> list[Any]:
+    """Return values, with None for those which say that there is none."""
+    return [
+        None if v is None or v != v or (isinstance(v, str) and v.strip() in _MISSING) else v
+        for v in values
+    ]
 
 
-def _as_labels(values: Sequence[Any]) -> Array:
+def _as_labels(values: Iterable[Any]) -> Array:
     """Return labels as integers if all are whole numbers, also as text, and None where missing.
 
     Labels that differ stay different: ``01`` is no 1, and neither are ``1`` and ``1.0`` together.
     """
-    present = dict.fromkeys(value for value in values if not is_missing(value))
-    labels: dict[Any, Any] = {value: _whole(value) for value in present}
+    listed = without_missing(values)
+    labels: dict[Any, Any] = {value: _whole(value) for value in listed if value is not None}
     if None in labels.values() or len(set(labels.values())) < len(labels):
-        one_type = len({type(value) for value in present}) == 1
-        labels = {value: value if one_type else str(value) for value in present}
-    listed = [None if is_missing(value) else labels[value] for value in values]
-    return np.array(listed, dtype=object if None in listed else None)
+        one_type = len(set(map(type, labels))) == 1
+        labels = {value: value if one_type else str(value) for value in labels}
+    return np.array(list(map(labels.get, listed)), dtype=object if None in listed else None)
 
 
 def _whole(value: Any) -> int | None:

@@ -12,7 +12,6 @@ from sparsetoken._validation import import_extra
 from sparsetoken.files.guards import UnreadableError, check_size, report_damage
 
 _NO_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .* to double: invalid value '(.*)'", re.DOTALL)
-_WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
 class Table(NamedTuple):
@@ -103,11 +102,6 @@ def _open_text(path: Path) -> Table:
         except pyarrow.ArrowInvalid as error:
             if cell := _NO_NUMBER.search(str(error)):
                 raise not_finite(int(cell[2]) - 2, header[int(cell[1])], cell[3]) from None
-            if row := _WIDTH.search(str(error)):
-                where = f"row {int(row[1]) - 2} (from 0)"
-                raise UnreadableError(f"{where}: {row[3]} columns instead of {row[2]}") from None
-            if "UTF8" in str(error):
-                raise UnreadableError("it is not text in UTF-8") from None
             raise
 
     return Table(path, pyarrow.schema([(n, pyarrow.string()) for n in header]), batches, text=True)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sparsetoken.files.dataset import Dataset, is_missing
+from sparsetoken.files.dataset import Dataset, without_missing
 from sparsetoken.files.frames import Table
 from sparsetoken.files.guards import shorten
 from sparsetoken.files.roles import USUAL, Roles, usual_names
@@ -32,10 +32,8 @@ def look_up_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
 
     def one_each(name: str) -> list[Any]:
         values: dict[int | None, Any] = {}
-        for row, (place, value) in enumerate(zip(places, columns[name], strict=True)):
-            before = values.setdefault(place, value)
-            both_missing = is_missing(value) and is_missing(before)
-            if place is not None and value != before and not both_missing:
+        for row, value in enumerate(without_missing(columns[name])):
+            if values.setdefault(places[row], value) != value and places[row] is not None:
                 raise ValueError(f"row {row}: another label or group for {columns[by][row]!r}")
         return [values.get(place) for place in range(len(dataset))]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.files.array_files import ARRAYS, open_arrays
-from sparsetoken.files.arrays import read_archive, read_folder
+from sparsetoken.files.arrays import NamedArrays, read_archive, read_folder
 from sparsetoken.files.dataset import Dataset, checked
 from sparsetoken.files.frames import TABLES, is_table, open_table
 from sparsetoken.files.guards import check_size, prefix_errors
 from sparsetoken.files.labels import look_up_labels
-from sparsetoken.files.roles import NamedArrays, Roles
+from sparsetoken.files.roles import Roles
 from sparsetoken.files.tables import read_table
 from sparsetoken.sequences.folder import is_stored
 from sparsetoken.sequences.sequences import Sequences
@@ -39,8 +39,8 @@ def read_dataset(
     ----------
     path : str or path
         A table with one token per row (``.csv``, ``.tsv``, also with ``.gz``; ``.parquet``,
-        ``.arrow``, ``.feather``), an archive of arrays (``.npz``, ``.npy``, ``.h5``, ``.h5ad``,
-        ``.safetensors``, ``.pt``, ``.mat``), a folder with one such file per sequence, or one that
+        ``.arrow``, ``.feather``), an archive of arrays (``.npz``, ``.npy``, ``.h5``,
+        ``.safetensors``, ``.pt``), a folder with one such file per sequence, or one that
         Hugging Face datasets has saved or ``Sequences.writer`` has written.
     by : str, optional
         The column or array that names the sequence of each token; by default "bag" or "sequence".

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsetoken._types import Array, Indices
-from sparsetoken.files.dataset import Dataset, checked, is_missing
+from sparsetoken._types import Array
+from sparsetoken.files.dataset import Dataset, checked, without_missing
 from sparsetoken.files.frames import Table, not_finite
 from sparsetoken.files.guards import prefix_errors, shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
@@ -30,9 +30,17 @@ def read_table(
     frame = table.read(texts, features, max_numbers)
     if not len(frame):
         raise ValueError(f"{table.path} has no tokens: only the names of columns")
-    frame, rows, names = _named_rows(table, frame, by, features)
     tokens, lengths = _tokens(table, frame, features)
-    bags = Grouping(names, by or "row", lengths)
+    rows = names = np.arange(len(frame))
+    if by is not None and table.kinds[by] == "number":
+        names = frame[by].to_numpy()
+    elif by is not None:
+        names = np.array([n or None for n in frame[by].to_pylist()], dtype=object)
+    if table.text and by is not None:  # spreadsheets write blank rows
+        blank = np.array([n is None for n in names]) & np.isnan(tokens).all(axis=1)
+        rows, frame = np.flatnonzero(~blank), frame.filter(~blank)
+        names, tokens = names[rows], tokens[rows]
+    bags = Grouping(names, by or "row", lengths, rows)
     if kind in ("any", "number"):
         if not np.isfinite(tokens).all():
             row, feature = np.argwhere(~np.isfinite(tokens))[0]
@@ -43,9 +51,9 @@ def read_table(
             bags.refuse_labels(tokens, features)
 
     def one_each(name: str) -> Any:
-        values = [None if is_missing(value) else value for value in frame[name].to_pylist()]
+        values = np.array(without_missing(frame[name].to_pylist()), dtype=object)
         with prefix_errors(f"column {name!r}"):
-            return bags.shared(np.array(values, dtype=object), rows).tolist()
+            return bags.shared(values).tolist()
 
     labels, groups = (None if n is None else one_each(n) for n in (used.label, used.group))
     feature_names = features if len(features) == tokens.shape[1] else None
@@ -53,24 +61,6 @@ def read_table(
     numbers = np.repeat(rows, lengths)[bags.order]
     source = None if used.label is None else f"column {used.label!r}"
     return checked(Dataset(table.path, sequences, labels, groups, numbers, None, used, source))
-
-
-def _named_rows(
-    table: Table, frame: Any, by: str | None, features: list[str]
-) -> tuple[Any, Indices, Array]:
-    """Return a frame without the blank rows of spreadsheets, which rows it has, and their names."""
-    rows = np.arange(len(frame))
-    if by is None:
-        return frame, rows, rows
-    nameless = np.array([n is None or n != n or n == "" for n in frame[by].to_pylist()])
-    if nameless.any():
-        empty = [frame[name].is_null(nan_is_null=True).to_numpy() for name in features]
-        for row in np.flatnonzero(nameless & ~np.all(empty, axis=0)):
-            raise ValueError(f"row {row} (from 0), column {by!r} names no sequence")
-        frame, rows = frame.filter(~nameless), rows[~nameless]
-    if table.kinds[by] == "number":
-        return frame, rows, frame[by].to_numpy()
-    return frame, rows, np.array(frame[by].to_pylist(), dtype=object)
 
 
 def _choose(table: Table, roles: Roles) -> Roles:

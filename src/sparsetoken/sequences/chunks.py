@@ -22,6 +22,15 @@ class ChunkedData(Data):
     """Whole sequences in the chunks of a Dask array of shape (n, L, d)."""
 
     def __init__(self, array: Any) -> None:
+        if array.ndim != 3:
+            raise ValueError(f"a Dask X must have shape (n, L, d), got {array.ndim} dimensions")
+        if len(array.chunks[1]) > 1 or len(array.chunks[2]) > 1:
+            raise ValueError(
+                f"a Dask X must be chunked over the samples only, got chunks {array.chunks}; use "
+                "X.rechunk({1: -1, 2: -1})"
+            )
+        if any(np.isnan(size) for size in array.chunks[0]):
+            raise ValueError("a Dask X must know its chunk sizes; use X.compute_chunk_sizes()")
         n, length, dim = map(int, array.shape)
         super().__init__(np.full(n, length, dtype=np.int64), dim, None, None)
         self.array, self.bounds = array, offsets_of(array.chunks[0])
@@ -59,20 +68,6 @@ class ChunkedData(Data):
                 warnings.filterwarnings("ignore", message="Sending large graph")
                 self._placed = rows, list(persist(*literals))
         return self._placed[1]
-
-
-def chunks_of_array(array: Any) -> ChunkedData:
-    """Return a Dask array of shape (n, L, d), chunked over the samples only, as data."""
-    if array.ndim != 3:
-        raise ValueError(f"a Dask X must have shape (n, L, d), got {array.ndim} dimensions")
-    if len(array.chunks[1]) > 1 or len(array.chunks[2]) > 1:
-        raise ValueError(
-            f"a Dask X must be chunked over the samples only, got chunks {array.chunks}; use "
-            "X.rechunk({1: -1, 2: -1})"
-        )
-    if any(np.isnan(size) for size in array.chunks[0]):
-        raise ValueError("a Dask X must know its chunk sizes; use X.compute_chunk_sizes()")
-    return ChunkedData(array)
 
 
 def is_dask(X: Any) -> bool:

@@ -17,14 +17,16 @@ class Grouping:
 
     ``ids`` names the sequences, ``codes`` has the sequence of each row, ``offsets`` says where each
     sequence starts once the tokens are in ``order``. A row holds one token, or ``lengths`` says how
-    many.
+    many. Errors name a row by its place, or by ``rows``.
     """
 
-    def __init__(self, bag: Any, name: str = "bag", lengths: Any = 1) -> None:
+    def __init__(self, bag: Any, name: str = "bag", lengths: Any = 1, rows: Any = None) -> None:
         bag = _column(bag)
+        self._rows = range(len(bag)) if rows is None else rows
         for row, value in enumerate(bag.tolist() if bag.dtype.kind in "Of" else ()):
             if value is None or value != value:
-                raise ValueError(f"{name} must name the sequence of each row, row {row} has none")
+                where = f"row {self._rows[row]} has none"
+                raise ValueError(f"{name} must name the sequence of each row, {where}")
         try:
             names, first, codes = np.unique(bag, return_index=True, return_inverse=True)
         except TypeError:
@@ -41,11 +43,8 @@ class Grouping:
         together = (np.diff(self.order) > 0).all()
         return tokens if together else tokens[self.order]
 
-    def shared(self, values: Any, numbers: Any = None) -> Array:
-        """Return the value that all rows of each sequence share; values that are NaN are alike.
-
-        The error for two values that differ names the row by its place, or by ``numbers``.
-        """
+    def shared(self, values: Any) -> Array:
+        """Return the value that all rows of each sequence share; values that are NaN are alike."""
         values = _column(values)
         if values.shape != self.codes.shape:
             raise ValueError(f"values must have shape {self.codes.shape}, got {values.shape}")
@@ -55,9 +54,8 @@ class Grouping:
         if differs.any():
             row = int(differs.argmax())
             value, before = values[[row, self._first[self.codes[row]]]].tolist()
-            number = row if numbers is None else numbers[row]
             where = f"before in sequence {self.ids.tolist()[self.codes[row]]!r}"
-            raise ValueError(f"row {number} has {value!r}, but {before!r} {where}")
+            raise ValueError(f"row {self._rows[row]} has {value!r}, but {before!r} {where}")
         return each
 
     def refuse_labels(self, tokens: Array, names: Sequence[str]) -> None:
