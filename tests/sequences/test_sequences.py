@@ -1,4 +1,4 @@
-"""The container: indexing and grouping."""
+"""The container: indexing, grouping, selecting."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,9 @@ from sklearn.utils import _safe_indexing
 import sparsetoken as st
 from sequences.small import frame, ragged
 from sparsetoken import Sequences
+from sparsetoken.sequences.checks import (
+    EmptySequenceWarning,
+)
 from sparsetoken.sequences.sequences import as_sequences
 
 
@@ -151,6 +154,27 @@ def test_stacked_tokens():
         Sequences.from_stacked(tokens, [1, 1, 2])
     with pytest.raises(ValueError, match="names of one type"):
         Sequences.from_stacked(tokens, np.array([1, "a", 2, "b", 3], dtype=object))
+
+
+def test_tokens_are_selected_by_position_or_mask():
+    X = Sequences(np.arange(20.0).reshape(10, 2), [0, 3, 4, 8, 10], ["a", "b"], list("pqrs"))
+    last = X.select(slice(-2, None))
+    assert last.lengths.tolist() == [2, 1, 2, 2]
+    assert [part.tolist() for part in last] == [part[-2:].tolist() for part in X]
+    assert (last.ids.tolist(), last.feature_names.tolist()) == (list("pqrs"), ["a", "b"])
+    role = np.array(list("uauuaauuua"))
+    selected = X.select(role == "u")
+    assert np.array_equal(selected.tokens, X.tokens[role == "u"])
+    assert selected.lengths.tolist() == [2, 1, 2, 1]
+    ragged_mask = np.split(role == "u", [3, 4, 8])
+    assert np.array_equal(X.select(ragged_mask).tokens, selected.tokens)
+    dense = Sequences(np.arange(12.0).reshape(6, 2), [0, 3, 6])
+    assert dense.select(np.array([[1, 0, 0], [0, 1, 1]], bool)).lengths.tolist() == [1, 2]
+    with pytest.warns(EmptySequenceWarning, match="tokens leaves 1 of 4 sequences"):
+        assert X.select(slice(1, None)).lengths.tolist() == [2, 0, 3, 1]
+    for wrong in ([True] * 9, np.arange(10), ragged_mask[::-1], np.ones((5, 2), bool)):
+        with pytest.raises(ValueError, match=r"tokens (must|has)"):
+            X.select(wrong)
 
 
 def test_concatenation():

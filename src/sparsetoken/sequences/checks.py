@@ -37,6 +37,13 @@ def check_sequences(X: Any, first: int = 0, *, finite: bool = True) -> None:
     _warn_of_padding(X.tokens, X.offsets)
 
 
+def warn_of_empty(lengths: Array, argument: str, hint: str = "") -> None:
+    """Warn of sequences that an argument leaves without tokens."""
+    if empty := int((lengths == 0).sum()):
+        left = f"{argument} leaves {empty} of {len(lengths)} sequences without tokens{hint}"
+        warn_caller(left, EmptySequenceWarning)
+
+
 def warn_caller(text: str, kind: type[Warning]) -> None:
     """Warn at the line that called us, or scikit-learn."""
     frame, level = sys._getframe(1), 2

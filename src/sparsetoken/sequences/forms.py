@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array, Indices
-from sparsetoken.sequences.checks import EmptySequenceWarning, OneTokenWarning, warn_caller
+from sparsetoken.sequences.checks import OneTokenWarning, warn_caller, warn_of_empty
 
 Stacked = tuple[Array, Indices, Array | None]  # tokens, offsets, names of the features
 
@@ -81,10 +81,7 @@ def stack_padded(array: Any, mask: Any) -> Stacked:
         wrong = f"got shape {present.shape} and values {np.unique(present)[:4]}"
         raise ValueError(f"mask must hold True or False of shape {padded.shape[:2]}, {wrong}")
     lengths = present.sum(axis=1)
-    if empty := int((lengths == 0).sum()):
-        left = f"mask leaves {empty} of {len(lengths)} sequences without tokens"
-        inverted = "a mask that is true at the padding must be inverted: ~mask"
-        warn_caller(f"{left}; {inverted}", EmptySequenceWarning)
+    warn_of_empty(lengths, "mask", "; a mask that is true at the padding must be inverted: ~mask")
     return padded[present == 1], offsets_of(lengths), None
 
 

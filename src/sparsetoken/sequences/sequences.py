@@ -1,6 +1,7 @@
 """Sequences of any length in one array of tokens, without padding."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparsetoken._types import Array, Indices
 from sparsetoken.sequences import forms
-from sparsetoken.sequences.checks import check_sequences, warn_caller
+from sparsetoken.sequences.checks import check_sequences, warn_caller, warn_of_empty
 from sparsetoken.sequences.folder import SequenceWriter, open_folder
 from sparsetoken.sequences.forms import offsets_of
 from sparsetoken.sequences.grouping import Grouping, is_row_number
@@ -272,6 +273,45 @@ class Sequences:
         with Sequences.writer(folder) as out:
             out.add(self, self.labels if labels is None else labels)
 
+    def select(self, tokens: Any) -> "Sequences":
+        """Return the same sequences with some of their tokens.
+
+        Parameters
+        ----------
+        tokens : slice, or array-like of bool
+            A slice cuts each sequence: ``slice(-5, None)`` keeps the last five tokens. A mask has
+            one entry a token: of shape (total_tokens,), of shape (n, L) if all sequences have L
+            tokens, or a list with one mask a sequence.
+
+        Examples
+        --------
+        >>> import numpy as np, sparsetoken as st
+        >>> X = st.Sequences(np.arange(10.0).reshape(5, 2), offsets=[0, 2, 5])
+        >>> X.select(slice(-1, None)).tokens
+        array([[2., 3.],
+               [8., 9.]])
+        >>> role = np.array(["user", "assistant", "user", "assistant", "assistant"])
+        >>> X.select(role == "assistant").lengths
+        array([1, 2])
+        """
+        total = len(self.tokens)
+        mask: Array
+        if isinstance(tokens, slice):
+            mask = np.zeros(total, dtype=bool)
+            for start, end in pairwise(self.offsets.tolist()):
+                mask[start:end][tokens] = True
+        else:
+            one_each = len(tokens) and np.ndim(tokens[0]) == 1
+            if one_each and [len(mask) for mask in tokens] != self.lengths.tolist():
+                raise ValueError("tokens must have one mask a sequence, with an entry a token")
+            mask = np.concatenate(tokens) if one_each else np.asarray(tokens)
+            if mask.dtype != bool or mask.shape != (total,):
+                wrong = f"got shape {mask.shape} and type {mask.dtype}"
+                raise ValueError(f"tokens must be a slice, or {total} times True or False, {wrong}")
+        kept = np.concatenate([[0], np.cumsum(mask)])[self.offsets]
+        warn_of_empty(np.diff(kept), "tokens")
+        return self._with(self.tokens[mask], kept)
+
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]  # scikit-learn writes X[rows, ...]
@@ -289,6 +329,10 @@ class Sequences:
         else:
             within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
             tokens = self.tokens[np.repeat(starts, lengths) + within]
+        return self._with(tokens, offsets, rows)
+
+    def _with(self, tokens: Array, offsets: Indices, rows: Any = slice(None)) -> "Sequences":
+        """Return these tokens as the sequences ``rows``, with all that is known of them."""
         ids, labels = (None if v is None else v[rows] for v in (self.ids, self.labels))
         return Sequences(tokens, offsets, self.feature_names, ids, labels)
 
