@@ -32,7 +32,7 @@ def write_model(path: Path) -> None:
 
 FORMATS: dict[str, Callable[[Path], None]] = {**every_format.FORMATS, "model.npz": write_model}
 NEEDS = {".pt": "torch"}
-CHECKED = ("x.npz", "x.pt", "lists.pt", "x.csv.gz", "model.npz")
+CHECKED = ("x.npz", "x.pt", "lists.pt", "x.mat", "x.csv.gz", "model.npz")
 
 
 def content(path: Path) -> list[Any]:

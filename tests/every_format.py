@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow
 from pyarrow import csv, feather, parquet
 from safetensors.numpy import save_file
+from scipy import sparse
+from scipy.io import savemat
 
 from sparsetoken import Sequences
 
@@ -36,6 +38,11 @@ def write_torch(path: Path) -> None:
 
     tokens = torch.from_numpy(X) if path.stem == "x" else [[torch.from_numpy(one)] for one in X]
     torch.save({"X": tokens, "y": torch.from_numpy(Y)}, path)
+
+
+def write_sparse(path: Path) -> None:
+    matrix = sparse.csc_matrix(np.maximum(X.reshape(-1, 3) + 0.5, 0.0).astype(float))
+    savemat(path, {"features": matrix, "bag_ids": BAG, "labels": Y[BAG]})
 
 
 def write_lists(path: Path) -> None:
@@ -69,6 +76,8 @@ FORMATS: dict[str, Callable[[Path], None]] = {
     "x.safetensors": lambda path: save_file({"X": X, "y": Y}, path),
     "x.pt": write_torch,
     "lists.pt": write_torch,
+    "sparse.mat": write_sparse,
+    "x.mat": lambda path: savemat(path, {"X": X, "y": Y}, do_compression=True),
     "x.csv": write_text,
     "x.csv.gz": write_text,
     "x.tsv": write_text,

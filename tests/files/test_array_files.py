@@ -5,8 +5,10 @@ import json
 import h5py
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.io import savemat
 
-from files.slides import PADDED, bfloat16
+from files.slides import PADDED, SLIDES, bfloat16, same_slides
 from sparsetoken import Sequences, read_dataset
 
 X = np.random.default_rng(0).standard_normal((4, 5, 3)).astype(np.float32)
@@ -66,6 +68,58 @@ def test_other_files_are_never_opened(tmp_path):
     with h5py.File(path, "w") as file:
         file["X"], file["inside/again"] = X, h5py.SoftLink("/X")
     with pytest.raises(ValueError, match="again is a link"):
+        read_dataset(path)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_matlab(tmp_path, kind):
+    X = np.concatenate(list(SLIDES.values())).astype(float)
+    bag = np.repeat([1, 2, 3], [3, 5, 2])
+    content = {
+        "features": kind(X),
+        "labels": kind(np.where(bag == 2, 1.0, -1.0)[None]),
+        "bag_ids": bag[None],
+        "name": "musk",
+    }
+    savemat(tmp_path / "musk.mat", content)
+    data = read_dataset(tmp_path / "musk.mat")
+    same_slides(data, dict(zip([1, 2, 3], map(np.float64, SLIDES.values()), strict=True)))
+    assert data.labels.tolist() == [-1, 1, -1]
+
+
+def test_matlab_since_7_3(tmp_path):
+    """HDF5 behind a head, axes in reverse; rows and columns are vectors there too."""
+    bag = np.repeat([1.0, 2.0, 3.0], [3, 5, 2])
+    with h5py.File(tmp_path / "x.mat", "w", userblock_size=512) as file:
+        file["features"] = np.concatenate(list(SLIDES.values())).T.astype(float)
+        file["bag_ids"] = bag[None]
+        file["labels"] = np.where(bag == 2, 1.0, -1.0)[:, None]
+    with (tmp_path / "x.mat").open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(128))
+    data = read_dataset(tmp_path / "x.mat")
+    same_slides(data, dict(zip([1, 2, 3], map(np.float64, SLIDES.values()), strict=True)))
+    assert data.labels.tolist() == [-1, 1, -1]
+
+
+def test_sparse_matrices_that_point_outside_are_refused(tmp_path):
+    path = tmp_path / "x.mat"
+    X = sparse.csc_matrix(np.eye(6))
+    savemat(path, {"features": X, "bag_ids": np.arange(6) // 2})
+    content = path.read_bytes()
+    rows = np.arange(6, dtype=np.int32).tobytes()
+    path.write_bytes(content.replace(rows, np.array([0, 1, 2, 3, 4, 10**6], np.int32).tobytes(), 1))
+    with pytest.raises(ValueError, match=r"x.mat is not a .mat file, or is damaged: .*ind"):
+        read_dataset(path)
+
+
+def test_a_crash_of_the_library_is_said(tmp_path):
+    """A type of numbers that does not exist leads scipy astray."""
+    path = tmp_path / "x.mat"
+    savemat(path, {"features": np.ones((6, 2)), "bag_ids": np.arange(6) // 2})
+    content = bytearray(path.read_bytes())
+    content[content.index(np.ones(12).tobytes()) - 8] = 200
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match=r"x.mat is not a .mat file, or is damaged"):
         read_dataset(path)
 
 

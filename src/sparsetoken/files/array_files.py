@@ -1,10 +1,11 @@
 """Files of arrays, each format by a function that returns its arrays by name.
 
 Nothing is run and no other file is opened: objects, links, external storage and virtual datasets
-are refused.
+are refused. What can crash a library is first read by a process of its own (``apart``).
 """
 
 import pickle
+import tempfile
 import zipfile
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +17,7 @@ import numpy as np
 from sparsetoken._types import Array
 from sparsetoken._validation import import_extra
 from sparsetoken.files import guards
+from sparsetoken.files.apart import run_apart
 from sparsetoken.files.guards import Arrays, Delayed, UnreadableError
 
 _MOST, _DEEPEST = 10**6, 20  # values, and levels: of a list that holds itself there is no end
@@ -115,6 +117,23 @@ def open_torch(path: Path) -> Arrays:
     raise UnreadableError("it holds millions of values, or itself")
 
 
+def open_mat(path: Path) -> Arrays:
+    """Open matrices of MATLAB, also sparse ones; a row or a column is a vector."""
+    with path.open("rb") as file:
+        hdf5 = b"MATLAB 7.3" in file.read(128)  # behind a head, with all axes in reverse
+    if not hdf5:
+        with tempfile.TemporaryDirectory() as folder:
+            run_apart(path, f"{folder}/arrays.npz", guards.believable(path))
+            with np.load(f"{folder}/arrays.npz") as archive:
+                return dict(archive)
+    arrays = {}
+    for name, array in open_hdf5(path).items():
+        shape = array.shape[::-1]
+        shape = (max(shape),) if len(shape) == 2 and 1 in shape else shape
+        arrays[name] = Delayed(shape, array.dtype, partial(np.transpose, array))
+    return arrays
+
+
 def open_hdf5(path: Path) -> Arrays:
     """Open an HDF5 file, in which all datasets must lie; those in groups have the names of both."""
     h5py = import_extra("h5py", f"{path}: {path.suffix}")
@@ -149,4 +168,5 @@ ARRAYS: dict[str, Callable[[Path], Arrays]] = {
     ".safetensors": open_safetensors,
     ".pt": open_torch,
     ".pth": open_torch,
+    ".mat": open_mat,
 }

@@ -72,6 +72,11 @@ def report_damage(path: Path, what: str = "it") -> Iterator[None]:
         raise ValueError(f"{path} is not {kind}, or is damaged: {reason}") from None
 
 
+def believable(path: Path) -> int:
+    """Return how many bytes in memory a file may claim to hold."""
+    return max(SMALL, DENSEST * path.stat().st_size)
+
+
 def check_size(path: Path, numbers: int, itemsize: int = 1, max_numbers: int | None = None) -> None:
     """Refuse numbers that are more than allowed, more than the file can hold, or than memory."""
     numbers = min(numbers, 10**30)  # a float holds that
@@ -80,7 +85,7 @@ def check_size(path: Path, numbers: int, itemsize: int = 1, max_numbers: int | N
         raise UnreadableError(f"{path} holds {held}; max_numbers={max_numbers} are allowed")
     size = numbers * itemsize
     held = f"{size / 1e9:.3g} GB of numbers"
-    if path.is_file() and size > max(SMALL, DENSEST * path.stat().st_size):
+    if path.is_file() and size > believable(path):
         length = f"{path.stat().st_size / 1e6:.3g} MB"
         raise UnreadableError(f"{path} says that it holds {held} in {length}: that is not believed")
     posix = hasattr(os, "sysconf")

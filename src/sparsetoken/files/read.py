@@ -40,7 +40,7 @@ def read_dataset(
     path : str or path
         A table with one token per row (``.csv``, ``.tsv``, also with ``.gz``; ``.parquet``,
         ``.arrow``, ``.feather``), an archive of arrays (``.npz``, ``.npy``, ``.h5``,
-        ``.safetensors``, ``.pt``), a folder with one such file per sequence, or one that
+        ``.safetensors``, ``.pt``, ``.mat``), a folder with one such file per sequence, or one that
         Hugging Face datasets has saved or ``Sequences.writer`` has written.
     by : str, optional
         The column or array that names the sequence of each token; by default "bag" or "sequence".

@@ -1,0 +1,38 @@
+"""Read what can crash a library in a process of its own: a script that imports nothing of ours."""
+
+import subprocess
+import sys
+
+_NUMBERS = ("double", "single", "logical", "sparse", "int8", "int16", "int32", "int64")
+
+
+def run_apart(*arguments: object) -> None:
+    """Run this script; whatever ends it is a ValueError here."""
+    command = [sys.executable, "-P", __file__, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError((done.stderr.splitlines() or ["its library crashes"])[-1])
+
+
+def convert_mat(path: str, out: str, most: str) -> None:
+    """Write the matrices of numbers to an ``.npz`` archive, unless they have more bytes."""
+    import numpy as np
+    from scipy.io import loadmat, whosmat
+
+    sizes = {n: s for n, s, kind in whosmat(path) if kind.removeprefix("u") in _NUMBERS}
+    size = 4 * sum(int(np.prod(size, dtype=object)) for size in sizes.values())
+    if size > int(most):
+        raise ValueError(f"it says that it holds {size / 1e9:.3g} GB: that is not believed")
+    arrays = {}
+    for name, matrix in loadmat(path, variable_names=list(sizes)).items():
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)  # toarray believes all indices
+        if hasattr(matrix, "toarray"):  # of older scipy in coordinates, which are checked
+            matrix = matrix.toarray()
+        if name in sizes:
+            arrays[name] = matrix.ravel() if matrix.ndim == 2 and 1 in matrix.shape else matrix
+    np.savez(out, **arrays)
+
+
+if __name__ == "__main__":
+    convert_mat(*sys.argv[1:])
