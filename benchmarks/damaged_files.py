@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.damaged_files [FILES] [SEED]``: so many of each format, with bytes flipped
 or the end cut off. A format with checksums must never give other data; of one without we say how
-often it does, as no reader can know. A child process reads, as a library may crash. ``.pt``
-is left out if torch is not installed.
+often it does, as no reader can know. A child process reads, as a library may crash. Formats whose
+library is not installed are left out: ``.pt`` needs torch, ``.h5ad`` anndata.
 """
 
 import importlib.util
@@ -31,7 +31,7 @@ def write_model(path: Path) -> None:
 
 
 FORMATS: dict[str, Callable[[Path], None]] = {**every_format.FORMATS, "model.npz": write_model}
-NEEDS = {".pt": "torch"}
+NEEDS = {".pt": "torch", ".h5ad": "anndata"}
 CHECKED = ("x.npz", "x.pt", "lists.pt", "x.mat", "x.csv.gz", "model.npz")
 
 

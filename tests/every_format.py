@@ -10,6 +10,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import pandas
 import pyarrow
 from pyarrow import csv, feather, parquet
 from safetensors.numpy import save_file
@@ -31,6 +32,15 @@ def table() -> Any:
 def write_hdf5(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["X"], file["y"] = X, Y
+
+
+def write_h5ad(path: Path) -> None:
+    anndata = importlib.import_module("anndata")
+
+    index = [f"c{i}" for i in range(len(BAG))]
+    obs = pandas.DataFrame({"bag": BAG, "label": pandas.Categorical(Y[BAG])}, index=index)
+    matrix = sparse.csr_matrix(np.maximum(X.reshape(-1, 3) + 0.5, 0.0))
+    anndata.AnnData(matrix, obs).write_h5ad(path)
 
 
 def write_torch(path: Path) -> None:
@@ -73,6 +83,7 @@ FORMATS: dict[str, Callable[[Path], None]] = {
     "x.npz": lambda path: np.savez(path, X=X, y=Y),
     "x.npy": lambda path: np.save(path, X),
     "x.h5": write_hdf5,
+    "x.h5ad": write_h5ad,
     "x.safetensors": lambda path: save_file({"X": X, "y": Y}, path),
     "x.pt": write_torch,
     "lists.pt": write_torch,

@@ -172,14 +172,17 @@ class Named:
         return hash(type(self))
 
 
-def import_extra(module: str, what: str, extra: str = "data") -> Any:
-    """Return a module that an extra brings, or say what needs it and how to install it."""
+def import_extra(module: str, what: str, extra: str | None = "data") -> Any:
+    """Return a module that an extra brings, or say what needs it and how to install it.
+
+    A package that no extra brings is installed by its own name.
+    """
     try:
         return importlib.import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        wanted = f"pip install 'sparsetoken[{extra}]'"
-        raise MissingPackageError(f"{what} needs {package}: {wanted}") from None
+        wanted = package if extra is None else f"'sparsetoken[{extra}]'"
+        raise MissingPackageError(f"{what} needs {package}: pip install {wanted}") from None
 
 
 def read_toml(path: Any, build: Callable[[dict[str, Any]], T]) -> T:

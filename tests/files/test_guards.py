@@ -11,9 +11,11 @@ import zipfile
 
 import h5py
 import numpy as np
+import pandas
 import pyarrow
 import pytest
 from pyarrow import feather, parquet
+from scipy import sparse
 from scipy.io import savemat
 
 from every_format import FORMATS
@@ -57,6 +59,15 @@ def h5_that_was_never_written(path):
         file.create_dataset("X", HUGE, "f4", chunks=(1, 100, 100))
 
 
+def sparse_bomb(path):
+    anndata = pytest.importorskip("anndata", reason="reads and writes .h5ad")
+    many = 10**5
+    obs = pandas.DataFrame({"bag": np.zeros(many, np.int8)}, index=[str(i) for i in range(many)])
+    var = pandas.DataFrame(index=[str(i) for i in range(many)])
+    matrix = sparse.csr_matrix(([1.0], ([0], [0])), (many, many))
+    anndata.AnnData(matrix, obs, var).write_h5ad(path)
+
+
 def mat_bomb(path):
     savemat(path, {"X": np.zeros((2**11, 2**11), np.float32)}, do_compression=True)
 
@@ -80,6 +91,7 @@ BOMBS = {
     "x.npy": npy_bomb,
     "x.h5": h5_bomb,
     "y.h5": h5_that_was_never_written,
+    "x.h5ad": sparse_bomb,
     "x.mat": mat_bomb,
     "x.parquet": parquet_bomb,
     "x.csv.gz": text_bomb,
@@ -93,7 +105,7 @@ def test_bombs(tmp_path, name, monkeypatch):
     BOMBS[name](path)
     words = r"says that it holds|is greater than file size|was never written"
     with pytest.raises(ValueError, match=words):
-        read_dataset(path)
+        read_dataset(path, by="bag" if name == "x.h5ad" else None)
 
 
 def test_more_than_the_memory_is_refused(tmp_path):
@@ -111,8 +123,9 @@ def test_more_than_the_memory_is_refused(tmp_path):
 
 def write(folder, name):
     """Write the same small set in a format, if its library is there."""
-    if name.endswith(".pt"):
-        pytest.importorskip("torch", reason="reads and writes .pt")
+    for ending, package in ((".pt", "torch"), (".h5ad", "anndata")):
+        if name.endswith(ending):
+            pytest.importorskip(package, reason=f"reads and writes {ending}")
     FORMATS[name](folder / name)
     return folder / name
 
@@ -128,7 +141,7 @@ def test_a_limit_holds_for_every_format(tmp_path, name):
         read_dataset(path, max_numbers=119)
 
 
-ENDINGS = ["npz", "h5", "safetensors", "pt", "mat", "parquet", "feather", "csv"]
+ENDINGS = ["npz", "h5", "safetensors", "pt", "mat", "h5ad", "parquet", "feather", "csv"]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -153,7 +166,7 @@ def test_damage_is_said(tmp_path, ending):
     assert read_dataset(path).labels.tolist() == [0, 1] * 4
     content = path.read_bytes()
     rng = np.random.default_rng(1)
-    for trial in range(15 if ending == "mat" else 60):  # a process each
+    for trial in range(15 if ending in ("mat", "h5ad") else 60):  # a process each
         place = int(rng.integers(len(content)))
         changed = bytearray(content[:place] if trial % 3 == 0 else content)
         if trial % 3:
@@ -163,6 +176,30 @@ def test_damage_is_said(tmp_path, ending):
             warnings.simplefilter("ignore")
             with contextlib.suppress(ValueError):
                 read_dataset(path, max_numbers=10**6)
+
+
+_READ_FOR_EVER = """
+import sys
+from sparsetoken import read_dataset
+from sparsetoken.files import array_files
+array_files._PATIENCE = 5.0
+try:
+    read_dataset(sys.argv[1])
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.system
+def test_texts_that_the_library_reads_for_ever(tmp_path):
+    """The size of the heap in which HDF5 keeps texts is wrong."""
+    path = write(tmp_path, "x.h5ad")
+    content = bytearray(path.read_bytes())
+    content[content.index(b"GCOL") + 9] ^= 0x4E
+    path.write_bytes(content)
+    command = [sys.executable, "-W", "ignore", "-c", _READ_FOR_EVER, str(path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    assert "or is damaged: it cannot be read within 5 seconds" in done.stdout
 
 
 _READ_DAMAGED = """

@@ -28,7 +28,7 @@ Data = Annotated[
     Path,
     typer.Argument(
         help="Sequences: a table with one token per row (.csv, .tsv, also .gz; .parquet, .arrow, "
-        ".feather), arrays (.npz, .h5, .safetensors, .pt, .mat), a folder with one such "
+        ".feather), arrays (.npz, .h5, .h5ad, .safetensors, .pt, .mat), a folder with one such "
         "file a sequence, or one from Sequences.writer or from save_to_disk of datasets."
     ),
 ]

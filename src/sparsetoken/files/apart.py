@@ -1,17 +1,39 @@
 """Read what can crash a library in a process of its own: a script that imports nothing of ours."""
 
+import contextlib
 import subprocess
 import sys
+from typing import Any
 
 _NUMBERS = ("double", "single", "logical", "sparse", "int8", "int16", "int32", "int64")
 
 
-def run_apart(*arguments: object) -> None:
+def run_apart(*arguments: object, seconds: float | None = None) -> None:
     """Run this script; whatever ends it is a ValueError here."""
     command = [sys.executable, "-P", __file__, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"it cannot be read within {seconds:g} seconds") from None
     if done.returncode:
         raise ValueError((done.stderr.splitlines() or ["its library crashes"])[-1])
+
+
+def visit_hdf5(path: str) -> None:
+    """Read all attributes and texts: where these are damaged HDF5 may crash, or never end."""
+    import h5py
+
+    def read(_: str, item: Any) -> None:
+        for name in item.attrs:
+            with contextlib.suppress(Exception):
+                item.attrs[name]
+        if isinstance(item, h5py.Dataset) and item.dtype.kind == "O":
+            with contextlib.suppress(Exception):
+                item[()]
+
+    with contextlib.suppress(Exception), h5py.File(path, "r") as file:
+        read("/", file)
+        file.visititems(read)
 
 
 def convert_mat(path: str, out: str, most: str) -> None:
@@ -35,4 +57,4 @@ def convert_mat(path: str, out: str, most: str) -> None:
 
 
 if __name__ == "__main__":
-    convert_mat(*sys.argv[1:])
+    (visit_hdf5 if len(sys.argv) == 2 else convert_mat)(*sys.argv[1:])

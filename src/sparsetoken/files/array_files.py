@@ -22,6 +22,7 @@ from sparsetoken.files.guards import Arrays, Delayed, UnreadableError
 
 _MOST, _DEEPEST = 10**6, 20  # values, and levels: of a list that holds itself there is no end
 _PLAIN = str | int | float
+_PATIENCE = 60.0  # seconds for the texts of a file
 _TENSORS = {"BOOL": "?", "BF16": "f4", "F16": "f2", "F32": "f4", "F64": "f8"} | {
     f"{kind}{8 * size}": f"{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
 }
@@ -135,29 +136,69 @@ def open_mat(path: Path) -> Arrays:
 
 
 def open_hdf5(path: Path) -> Arrays:
-    """Open an HDF5 file, in which all datasets must lie; those in groups have the names of both."""
-    h5py = import_extra("h5py", f"{path}: {path.suffix}")
-    file, arrays = h5py.File(path, "r"), dict[str, Delayed]()
-
-    def add(name: str, item: Any) -> None:
-        if not isinstance(item, h5py.Dataset):
-            for key in item:
-                if not isinstance(item.get(key, getlink=True), h5py.HardLink):
-                    raise UnreadableError(f"{key} is a link, and links are never followed")
-            return
-        if item.external or item.is_virtual:
-            raise UnreadableError(f"{item.name} lies in other files, which are never opened")
-        if item.shape is None or (item.size and not item.id.get_storage_size()):
-            raise UnreadableError(f"{item.name} was never written")
-        kind, source = item.dtype, item.asstr() if h5py.check_string_dtype(item.dtype) else item
-        written = str(item.attrs.get("dtype", file.attrs.get("dtype", "")))
+    """Open an HDF5 file; datasets in groups have the names of both, text is text."""
+    text_type = import_extra("h5py", f"{path}: {path.suffix}").check_string_dtype
+    arrays = {}
+    for name, item in _datasets(path).items():
+        kind, source = item.dtype, item.asstr() if text_type(item.dtype) else item
+        written = str(item.attrs.get("dtype", item.file.attrs.get("dtype", "")))
         halves = "bfloat16" in written and kind.kind in "ui" and kind.itemsize == 2
         kind = np.dtype(np.float32) if halves else kind
         arrays[name] = Delayed(item.shape, kind, partial(source.__getitem__, ()), halves)
-
-    add("/", file)
-    file.visititems(add)
     return arrays
+
+
+def open_h5ad(path: Path) -> Arrays:
+    """Open cells of AnnData, one a row: X, what is in obsm, the columns of obs, names in var."""
+    io = import_extra("anndata.io", f"{path}: .h5ad", None)
+    sizes = _datasets(path)
+    guards.check_size(path, sum(item.size for name, item in sizes.items() if "obs/" in name))
+    file, arrays = next(iter(sizes.values())).file, dict[str, Any]()
+
+    def read(name: str) -> Array:
+        matrix = io.read_elem(file[name])
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)  # toarray believes all indices
+        return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+    for name in ["X", *(f"obsm/{key}" for key in file.get("obsm", ()))]:
+        if name in file:
+            shape = tuple(int(n) for n in file[name].attrs.get("shape", ())) or file[name].shape
+            kind = file[f"{name}/data"].dtype if f"{name}/data" in sizes else file[name].dtype
+            arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, partial(read, name))
+    obs = io.read_elem(file["obs"])
+    if not hasattr(obs, "columns"):
+        raise UnreadableError("it was written before anndata 0.7: open it and write it again")
+    for name in obs.columns:
+        column = obs[name].astype(object)
+        arrays[name] = column.where(column.notna(), None).to_numpy()
+    if "var" in file:
+        arrays["feature_names"] = io.read_elem(file["var"]).index.to_numpy(dtype=object)
+    return arrays
+
+
+def _datasets(path: Path) -> dict[str, Any]:
+    """Return the datasets of an HDF5 file by name, all of which lie in it."""
+    h5py = import_extra("h5py", f"{path}: {path.suffix}")
+    file, datasets = h5py.File(path, "r"), dict[str, Any]()
+
+    def check(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            if item.external or item.is_virtual:
+                raise UnreadableError(f"{item.name} lies in other files, which are never opened")
+            if item.shape is None or (item.size and not item.id.get_storage_size()):
+                raise UnreadableError(f"{item.name} was never written")
+            datasets[name] = item
+        else:
+            for key in item:
+                if not isinstance(item.get(key, getlink=True), h5py.HardLink):
+                    raise UnreadableError(f"{key} is a link, and links are never followed")
+
+    check("/", file)
+    file.visititems(check)
+    if any(item.dtype.kind == "O" for item in datasets.values()):
+        run_apart(path, seconds=_PATIENCE)  # where text is damaged HDF5 may crash, or never end
+    return datasets
 
 
 ARRAYS: dict[str, Callable[[Path], Arrays]] = {
@@ -165,6 +206,7 @@ ARRAYS: dict[str, Callable[[Path], Arrays]] = {
     ".npy": open_npy,
     ".h5": open_hdf5,
     ".hdf5": open_hdf5,
+    ".h5ad": open_h5ad,
     ".safetensors": open_safetensors,
     ".pt": open_torch,
     ".pth": open_torch,

@@ -176,6 +176,9 @@ def _divide(
             raise ValueError(f"with {by!r}, {shapes}")
         bags = Grouping(bag)
         rows, sequences = bags.order, Sequences(bags.sort(X), bags.offsets, ids=bags.ids)
+    elif archive.path.suffix == ".h5ad":
+        columns = shorten([column for column, array in arrays.items() if len(array.shape) == 1], 12)
+        raise ValueError(f"say which column of obs names sequences with 'by'; it holds {columns}")
     elif "offsets" in arrays and not alone:
         sequences = Sequences(X, archive.read("offsets"))
     elif mask := archive.pick("mask"):

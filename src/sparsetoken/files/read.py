@@ -39,7 +39,7 @@ def read_dataset(
     ----------
     path : str or path
         A table with one token per row (``.csv``, ``.tsv``, also with ``.gz``; ``.parquet``,
-        ``.arrow``, ``.feather``), an archive of arrays (``.npz``, ``.npy``, ``.h5``,
+        ``.arrow``, ``.feather``), an archive of arrays (``.npz``, ``.npy``, ``.h5``, ``.h5ad``,
         ``.safetensors``, ``.pt``, ``.mat``), a folder with one such file per sequence, or one that
         Hugging Face datasets has saved or ``Sequences.writer`` has written.
     by : str, optional
