@@ -28,8 +28,6 @@ from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.data import Data, MemoryData, one_blas_thread
 from sparsetoken.sequences.grouping import align_labels
 
-_FEW = 0.5  # part of the samples: if fewer choose the heads, others weigh the members
-
 
 @dataclass
 class Labelled:
@@ -41,10 +39,10 @@ class Labelled:
     groups: Any
     order: Indices
 
-    @property
-    def count(self) -> int:
-        """How many have a weight."""
-        return int(np.count_nonzero(self.weights))
+    def counts(self, among: Indices | None = None) -> Indices:
+        """Return how many of each class have a weight, of some samples or of all."""
+        rows = self.order if among is None else among
+        return np.bincount(self.index[rows[self.weights[rows] > 0]], minlength=self.index.max() + 1)
 
     def enough(self, rng: np.random.Generator, among: Indices | None = None) -> "Labelled":
         """Return as many of some samples as tell enough: in memory if they fit, else by weights."""
@@ -160,16 +158,17 @@ class StackClassifier(SequenceClassifier):
         """Fit the stack; return the samples that weighed its members, and its scores of these."""
         rng = generator(self.random_state)
         everyone = Labelled(data, index, weights, groups, natural_order(data))
-        part = everyone.enough(rng)
-        # Few of wide tokens tell too little of the weights: samples that no fit sees decide these.
-        unseen = everyone.split(self.cv, rng)[:1] if part.count < _FEW * everyone.count else []
-        if unseen:
-            part = everyone.enough(rng, unseen[0].rows)
+        part, unseen = everyone.enough(rng), list[Fold]()
+        few = part.counts().sum() < everyone.counts().sum()
+        for fold in everyone.split(self.cv, rng)[:1] if few else ():
+            if (everyone.counts(fold.held_out) >= part.counts()).all():
+                # As many of each class that no fit sees can weigh the members: a fairer judge.
+                part, unseen = everyone.enough(rng, fold.rows), [fold]
         folds = part.split(self.cv, rng)
         options = int(rng.integers(2**31)), self.n_jobs, unlabelled
         training = judged = part.training(folds, *options)
         self.stack_, held_out = fit_stack(self._members(data.n_tokens), training)
-        if part.count < everyone.count:  # from there a few steps on all samples
+        if few:  # from there a few steps on all samples
             everything, members = everyone.training(unseen, *options), self.stack_.members
             for member in members:
                 member.refine(everything)
@@ -183,7 +182,9 @@ class StackClassifier(SequenceClassifier):
         kept = judged.order[rng.permutation(len(judged.order))]
         kept = kept[judged.weights[kept] > 0]
         self.reference_ = remember(judged.data, judged.index, judged.folds, held_out, kept)
-        self._name_the_leading_head(training, part.count / everyone.count, rng)
+        self._name_the_leading_head(
+            training, float(part.counts().sum() / everyone.counts().sum()), rng
+        )
         return judged, held_out
 
     def _name_the_leading_head(
