@@ -159,9 +159,9 @@ class AttentionClassifier(StackClassifier):
 
     Notes
     -----
-    Of large data a random part finds heads and weights: at least 2000 sequences, if 2²⁵ numbers hold
-    them. Then all data refine the heads, a Dask array on its workers. If the part is less than half
-    of the sequences, those of a fold that no head has seen weigh the heads.
+    Of large data a random part finds heads and weights: at least 2000 sequences, if 2²⁵ numbers
+    hold them. Then all data refine the heads, a Dask array on its workers. Where a fold holds as
+    many of each class as that part, its sequences weigh the heads, which then have not seen them.
 
     Examples
     --------

@@ -159,8 +159,8 @@ class StackClassifier(SequenceClassifier):
         rng = generator(self.random_state)
         everyone = Labelled(data, index, weights, groups, natural_order(data))
         part, unseen = everyone.enough(rng), list[Fold]()
-        few = part.counts().sum() < everyone.counts().sum()
-        for fold in everyone.split(self.cv, rng)[:1] if few else ():
+        fraction = float(part.counts().sum() / everyone.counts().sum())
+        for fold in everyone.split(self.cv, rng)[:1] if fraction < 1.0 else ():
             if (everyone.counts(fold.held_out) >= part.counts()).all():
                 # As many of each class that no fit sees can weigh the members: a fairer judge.
                 part, unseen = everyone.enough(rng, fold.rows), [fold]
@@ -168,7 +168,7 @@ class StackClassifier(SequenceClassifier):
         options = int(rng.integers(2**31)), self.n_jobs, unlabelled
         training = judged = part.training(folds, *options)
         self.stack_, held_out = fit_stack(self._members(data.n_tokens), training)
-        if few:  # from there a few steps on all samples
+        if fraction < 1.0:  # from there a few steps on all samples
             everything, members = everyone.training(unseen, *options), self.stack_.members
             for member in members:
                 member.refine(everything)
@@ -182,9 +182,7 @@ class StackClassifier(SequenceClassifier):
         kept = judged.order[rng.permutation(len(judged.order))]
         kept = kept[judged.weights[kept] > 0]
         self.reference_ = remember(judged.data, judged.index, judged.folds, held_out, kept)
-        self._name_the_leading_head(
-            training, float(part.counts().sum() / everyone.counts().sum()), rng
-        )
+        self._name_the_leading_head(training, fraction, rng)
         return judged, held_out
 
     def _name_the_leading_head(
