@@ -10,12 +10,8 @@ With ``--data FOLDER`` also the held-out bags of the sets of ``benchmarks.bags``
 it shares. There the best threshold is that of the very bags it is judged on. ``by chance`` is what
 that alone is worth: the gap for labels drawn with the predicted probabilities, when zero is best.
 With ``--repeats 0`` only these sets.
-
-``... stack [PROBLEMS] [SEED]``: on random easy problems, samples of our own model in 2 to 64
-dimensions, a stack must be as good as the best of its heads and members at its best threshold.
 """
 
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +27,9 @@ from benchmarks.families import (
     Simulated,
     bag_sets,
     generator,
-    train_and_test,
 )
-from benchmarks.peers import MODELS, Makers
+from benchmarks.peers import MODELS
 from benchmarks.report import Kept, Table, plus_minus, run
-from sparsetoken import SparseTokenClassifier, SparseTokenProblem
-from sparsetoken.sequences.data import MemoryData
-from sparsetoken.sequences.sequences import as_sequences
 
 Floats = NDArray[np.float64]
 SETTINGS = {
@@ -47,7 +39,6 @@ SETTINGS = {
 RATES = (0.1, 0.2, 0.3, 0.5, 0.1, 0.2, 0.3, 0.5, 0.1, 0.2, 0.3, 0.5)
 SIZES = (40, 80, 150, 300, 80, 150, 300, 150, 300, 40, 40, 80)
 TESTED = 8000
-BOUND = 0.01  # by which a stack may be worse
 
 
 def draw(family: Simulated, n: int, rate: float, rng: np.random.Generator) -> tuple[Any, Labels]:
@@ -169,32 +160,5 @@ def main(
     print("\n".join(summaries))
 
 
-def stack(problems: int = 100, seed: int = 0) -> None:
-    makers: Makers = {
-        "AttentionClassifier": MODELS["attention"],
-        "SparseTokenClassifier": lambda: SparseTokenClassifier(n_trees=50, random_state=0),
-    }
-    rng, rows = np.random.default_rng(seed), defaultdict(list)
-    for index in range(problems):
-        dim = round(float(np.exp(rng.uniform(np.log(2), np.log(64)))))
-        n_samples, n_tokens = int(rng.integers(60, 401)), int(rng.integers(2, 31))
-        problem = SparseTokenProblem(n_tokens, signal=float(rng.uniform(3, 12)))
-        draw = int(rng.integers(2**31))
-        X, y, new, y_new = train_and_test(problem, n_samples, dim, 2000, (draw, draw + 1))
-        for name, make in makers.items():
-            model, data = make().fit(X, y), MemoryData(as_sequences(new))
-            members = np.concatenate([m.scores(data) for m in model.stack_.members], axis=1)
-            best = max(best_accuracy(column, y_new) for column in members[..., 0].T)
-            reached = accuracy(model.decision_function(new), y_new)
-            rows[name].append((reached, best - reached))
-            if best - reached > BOUND:
-                print(f"#{index} {name} {reached:.3f}, best {best:.3f}: {problem}", flush=True)
-    table = Table("classifier:22", f"within {BOUND}:5.0%", "shortfall:9.4f", "largest:7.3f",
-                  "accuracy:8.3f")  # fmt: skip
-    for name, each in rows.items():
-        reached, short = np.array(each).T
-        table.add(name, np.mean(short <= BOUND), short.mean(), short.max(), reached.mean())
-
-
 if __name__ == "__main__":
-    run(main, stack=stack)
+    run(main)

@@ -1,8 +1,8 @@
 """Several kinds of signal: ``python -m benchmarks.kinds [PROBLEMS] [SEED]``.
 
 Draws problems of one to five kinds, of 20 to 300 features, with 0.5 to 8 samples a dimension and
-kind: errors of our classifiers beside the optimum, and how often the number of kinds is found. The
-theory's optimum is that of many dimensions; with few samples the best at this size is sampled.
+kind: errors of our classifiers beside the optimum of many dimensions, and how often the number of
+kinds is found.
 
 ``... bags [FOLDER]`` compares posterior heads of one direction with those of several: bags of
 digits whose needles are of several classes, messages with several kinds of words, and stored bags.
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, logsumexp
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.families import STORED, needle_digits, stored_bags, train_and_test
+from benchmarks.families import STORED, needle_digits, stored_bags
+from benchmarks.optimal import fits
 from benchmarks.peers import QUICK
 from benchmarks.report import Table, mean_and_error, run
 from sparsetoken import BayesAttentionClassifier, Sequences, SparseTokenProblem
@@ -37,81 +37,36 @@ def random_problem(rng: np.random.Generator) -> tuple[SparseTokenProblem, int, i
             return problem, n_samples, dim
 
 
-FEW = 60  # samples for which the best possible is sampled
-SWEEPS, WARM = 3000, 1000
-
-
-def best_predictions(problem: SparseTokenProblem, X: Any, y: Any, new: Any, seed: int) -> Any:
-    """Return the labels predicted by the posterior, sampled, of a learner that knows all numbers.
-
-    Its prior of the directions is Gaussian. Gibbs sampling draws in turn which token carries which
-    kind in each positive sample, and the directions; it is cooled from three random starts.
-    """
-    rng, theta, n_kinds = np.random.default_rng(seed), problem.signal, problem.n_kinds
-    positives, dim = X[y == 1], X.shape[2]
-    chance = np.zeros(len(new))
-
-    def log_ratios(tokens: Any, directions: Any) -> Any:
-        along = theta * tokens @ directions.T - 0.5 * theta**2 * (directions**2).sum(axis=1)
-        return along.reshape(len(tokens), -1)  # a column for each token and kind
-
-    for _ in range(3):
-        directions = rng.standard_normal((n_kinds, dim)) / math.sqrt(dim)
-        for sweep in range(SWEEPS):
-            belief = min(1.0, 0.1 + sweep / (0.7 * WARM))
-            odds = belief * log_ratios(positives, directions)
-            place, kind = np.divmod((odds + rng.gumbel(size=odds.shape)).argmax(axis=1), n_kinds)
-            carriers = positives[np.arange(len(positives)), place]
-            for k in range(n_kinds):
-                mine = carriers[kind == k]
-                precision = dim + belief * theta**2 * len(mine)
-                noise = rng.standard_normal(dim) / math.sqrt(precision)
-                directions[k] = belief * theta * mine.sum(axis=0) / precision + noise
-            if sweep >= WARM and sweep % 10 == 0:
-                odds = log_ratios(new, directions)
-                mean = logsumexp(odds, axis=1) - math.log(odds.shape[1])
-                chance += expit(mean + logit(problem.positive_rate))
-    return chance > 0.5 * 3 * (SWEEPS - WARM) / 10
-
-
 def main(problems: int = 30, seed: int = 2026) -> None:
-    names = ("bayes", "sparsetoken")
+    makers = {name: QUICK[name] for name in ("bayes", "sparsetoken")}
     ratios, above, right = [], 0, []
     table = Table("samples:7d", "tokens:6d", "dim:4d", "θ:5.2f", "kinds:5d", "found:12",
-                  "optimum:7.4f", "at this size:12s",
-                  *(f"{name}:20s" for name in names))  # fmt: skip
+                  "optimum:7.4f", *(f"{name}:20s" for name in makers))  # fmt: skip
     for number in range(problems):
         problem, n_samples, dim = random_problem(np.random.default_rng([seed, number]))
-        floor = float(optimal(problem, n_samples / dim).test_error)
-        errors: dict[str, list[float]] = {name: [] for name in names}
-        found, best = [], []
-        for draw in range(4 if n_samples * problem.n_tokens * dim < 2e6 else 2):
-            seeds = 1000 * seed + draw, 1000 * seed + 500 + draw
-            X, y, new, labels = train_and_test(problem, n_samples, dim, 2000, seeds)
-            fitted = {name: QUICK[name]().fit(X, y) for name in names}
-            found.append(fitted["bayes"].n_kinds_)
-            if n_samples < FEW:
-                predicted = best_predictions(problem, X, y, new, draw)
-                best.append(float(np.mean(predicted != labels)))
-            for name, clf in fitted.items():
-                errors[name].append(1.0 - clf.score(new, labels))
+        best = float(optimal(problem, n_samples / dim).test_error)
+        errors: dict[str, list[float]] = {name: [] for name in makers}
+        found = []
+        draws = range(4 if n_samples * problem.n_tokens * dim < 2e6 else 2)
+        seeds = [(1000 * seed + draw, 1000 * seed + 500 + draw) for draw in draws]
+        for name, fitted, error in fits(makers, problem, (n_samples, dim), 2000, seeds):
+            errors[name].append(error)
+            if name == "bayes":
+                found.append(fitted.n_kinds_)
         right += [one == problem.n_kinds for one in found]
-        limit, floor = floor, max(floor, float(np.mean(best or 0.0)))
-        cells, relative = [], []
+        cells = []
         for values in errors.values():
             mean, bar = mean_and_error(values)
-            bar = math.hypot(bar, math.sqrt(floor * (1.0 - floor) / 2000 / len(values)))
-            far = mean > 1.3 * floor + 3.0 * bar
+            bar = math.hypot(bar, math.sqrt(best * (1.0 - best) / 2000 / len(values)))
+            far = mean > 1.3 * best + 3.0 * bar
             above += far
-            relative.append(mean / floor)
             cells.append(f"{mean:.4f} ± {bar:.4f}{' ABOVE' * far}")
-        ratios.append(relative)
+        ratios.append([np.mean(values) / best for values in errors.values()])
         size = n_samples, problem.n_tokens, dim, problem.signal, problem.n_kinds
-        table.add(*size, found, limit, f"{floor:.4f}" if best else "", *cells)
+        table.add(*size, found, best, *cells)
     print("above 1.3 times the optimum and three standard errors:", above)
-    print(
-        "median ratio:", dict(zip(names, np.median(ratios, axis=0).round(3).tolist(), strict=True))
-    )
+    medians = np.median(ratios, axis=0).round(3).tolist()
+    print("median ratio:", dict(zip(makers, medians, strict=True)))
     print(f"number of kinds right: {np.mean(right):.2f} of {len(right)} fits")
 
 

@@ -1,18 +1,13 @@
 """How far from the best possible learner? ``python -m benchmarks.optimal [COMMAND]``.
 
 ``learners [PROBLEMS] [SEED]`` sets our classifiers beside the optimum on random problems; ``peers
-[PICTURE]`` asks how far others are from it, on twelve problems; ``random [SETTINGS] [SEED]`` looks
-for a learner that does better than the optimum; ``runs`` compares with the closed form of the
-published benchmark "shifted mean" (arXiv 2510.25759): bags of 15 to 45 instances, a run of which is
-shifted. ``unlabelled [PROBLEMS] [SEED]`` adds 300 to 400 unlabelled sequences to 20 to 60 labelled
-ones: how near the optimum, and never worse than without them.
+[PICTURE]`` asks how far others are from it, on twelve problems; ``unlabelled [PROBLEMS] [SEED]``
+adds 300 to 400 unlabelled sequences to 20 to 60 labelled ones: how near the optimum, and never
+worse than without them.
 """
 
 import math
-import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -29,10 +24,9 @@ from benchmarks.peers import (
     logistic_by_folds,
 )
 from benchmarks.report import Table, mean_and_error, run
-from sparsetoken import Population, Sequences, SparseTokenProblem, TwoStepAttentionClassifier
+from sparsetoken import Sequences, SparseTokenProblem, TwoStepAttentionClassifier
 from sparsetoken.plotting import COLUMN, new_figure, plain_log, save_picture, styled
-from sparsetoken.theory import joint_risk, optimal, oracle_error, risk, training, two_step_risk
-from sparsetoken.theory.token_scores import log_likelihood_ratio
+from sparsetoken.theory import optimal
 from sparsetoken.vocabulary import COLORS
 
 PEERS: Makers = {
@@ -50,90 +44,29 @@ PEERS: Makers = {
 DIM, DRAWS = 40, 2  # of the problems for peers
 
 
-def random_problem(rng: np.random.Generator) -> Any:
-    """Return a problem or a population, some with label errors and some with runs."""
-
-    def one() -> SparseTokenProblem:
-        n_tokens = round(math.exp(rng.uniform(0.0, math.log(60.0))))
-        n_signal = int(rng.integers(1, min(n_tokens, 4) + 1)) if rng.random() < 0.4 else 1
-        signal, rate = rng.uniform(0.5, 6.0), rng.uniform(0.1, 0.9)
-        return SparseTokenProblem(n_tokens, n_signal, signal, rate, bool(rng.random() < 0.3))
-
-    if rng.random() < 0.75:
-        return one()
-    errors = rng.uniform(0.0, 0.3, 2) if rng.random() < 0.5 else (0.0, 0.0)
-    kinds = [one() for _ in range(rng.integers(1, 4))]
-    if rng.random() < 0.5:
-        kinds = [replace(kind, n_tokens=max(kinds[0].n_tokens, 4)) for kind in kinds]
-    return Population(kinds, label_errors=errors)
-
-
-def rivals(problem: Any, alpha: float, rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
-    """Return the errors of other learners with as many samples, where they converge."""
-    split = rng.uniform(0.2, 0.8)
-    yield "pooled", risk(problem, "pooled", alpha=alpha, reg="best").test_error
-    if isinstance(problem, SparseTokenProblem) and not problem.in_runs:
-        yield "vectorized", risk(problem, "vectorized", alpha=alpha, reg="best").test_error
-    two = two_step_risk(
-        problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg="best", n_points=1024
-    )
-    if two.converged:
-        yield "two-step", two.test_error
-    rates = {"lr_query": rng.uniform(2.0, 20.0), "lr_readout": rng.uniform(0.5, 4.0)}
-    for batches, samples in (("fresh", alpha / 3), ("reused", alpha)):
-        steps = training(
-            problem, steps=3, alpha=samples, batches=batches, n_points=1024, **rates
-        ).test_error
-        yield f"training, {batches}", min(steps)
-    if max(problem.lengths) <= 4 and rng.random() < 0.2:  # it takes minutes
-        ridge = 10.0 ** rng.uniform(-1.5, -0.5)
-        joint = joint_risk(problem, alpha=alpha, reg_query=ridge, reg_readout=ridge, n_points=256)
-        if joint.stable:
-            yield "joint", joint.test_error
-
-
-def random_settings(settings: int = 500, seed: int = 0) -> None:
-    """Look for learners below the optimum, and for an optimum below that of a known direction."""
-    closest: dict[str, float] = {}
-    tally: Counter[str] = Counter()
-    for number in range(settings):
-        rng = np.random.default_rng([seed, number])
-        problem, alpha = random_problem(rng), math.exp(rng.uniform(math.log(0.2), math.log(8.0)))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            best = optimal(problem, alpha, n_points=1024).test_error
-            floor = oracle_error(problem, "bayes", n_points=4096)
-            others = list(rivals(problem, alpha, rng))
-        bar = 3.0 * math.hypot(best.uncertainty, floor.uncertainty) + 1e-9
-        tally["below the Bayes error"] += int(best < floor - bar)
-        for name, error in others:
-            bars = 3.0 * math.hypot(best.uncertainty, getattr(error, "uncertainty", 1e-3))
-            tally[f"{name}: compared"] += 1
-            tally[f"{name}: better"] += int(error < best - bars)
-            closest[name] = min(closest.get(name, math.inf), error / max(best, 1e-12))
-            if error < best - bars:
-                print("BETTER", name, problem, alpha, best, error, flush=True)
-    print(dict(tally))
-    print({name: round(ratio, 4) for name, ratio in closest.items()}, "least error / optimum")
-
-
-def errors_of(
+def fits(
     makers: Makers,
     problem: Any,
     size: tuple[int, int],
     n_new: int,
     seeds: Iterable[tuple[int, int]],
-) -> dict[str, list[float]]:
-    """Return test errors of classifiers, told nothing but so many samples of a dimension."""
-    errors: dict[str, list[float]] = {name: [] for name in makers}
+) -> Iterator[tuple[str, Any, float]]:
+    """Yield name, fit and test error of classifiers, told nothing but so many samples."""
     for pair in seeds:
         X, y, new, labels = train_and_test(problem, *size, n_new, pair)
         if min(np.bincount(y, minlength=2)) < 3:
             continue
         train, test = Sequences.from_list(list(X)), Sequences.from_list(list(new))
         for name, make in makers.items():
-            scores = make().fit(train, y).decision_function(test)
-            errors[name].append(float(np.mean((scores > 0) != labels)))
+            fitted = make().fit(train, y)
+            yield name, fitted, float(np.mean((fitted.decision_function(test) > 0) != labels))
+
+
+def errors_of(makers: Makers, *study: Any) -> dict[str, list[float]]:
+    """Return the test errors of each classifier."""
+    errors: dict[str, list[float]] = {name: [] for name in makers}
+    for name, _, error in fits(makers, *study):
+        errors[name].append(error)
     return errors
 
 
@@ -249,41 +182,5 @@ def unlabelled(problems: int = 10, seed: int = 0) -> None:
           f"{worse} worse than without")  # fmt: skip
 
 
-def shifted_mean(bags: int = 20_000) -> None:
-    """Compare the posteriors: K features are shifted by Δ, so the strength is Δ√K."""
-    rng = np.random.default_rng(0)
-    table = Table("R:2d", "K:2d", "Δ:4.1f", "posteriors differ:17.1e", "error:8.4f", "theory:8.4f",
-                  "off, s.e.:9.1f")  # fmt: skip
-    for length, features, shift in ((3, 1, 3.0), (5, 2, 1.0)):
-        strength = shift * math.sqrt(features)
-        kinds = [SparseTokenProblem(n, length, strength, contiguous=True) for n in range(15, 46)]
-        wrong, gap = [], 0.0
-        for kind in kinds:
-            positive = rng.random(bags // len(kinds)) < 0.5
-            starts = rng.integers(0, kind.n_tokens - length + 1, positive.size)
-            after = np.arange(kind.n_tokens) - starts[:, np.newaxis]
-            shifted = (after >= 0) & (after < length) & positive[:, np.newaxis]
-            X = rng.standard_normal((*shifted.shape, features)) + shift * shifted[:, :, None]
-            # Mean over places of the density with the run there, over that without.
-            gains = (shift * X - 0.5 * shift**2).sum(axis=2)
-            starts_tried = range(kind.n_tokens - length + 1)
-            places = [gains[:, u : u + length].sum(axis=1) for u in starts_tried]
-            posterior = 1.0 / (1.0 + 1.0 / np.exp(places).mean(axis=0))
-            ours = log_likelihood_ratio(X.sum(axis=2) / math.sqrt(features), kind)
-            gap = max(gap, float(np.abs(posterior - 1.0 / (1.0 + np.exp(-ours))).max()))
-            wrong.append((posterior > 0.5) != positive)
-        theory = oracle_error(Population(kinds), "bayes", n_points=65_536)
-        error, bar = mean_and_error(np.concatenate(wrong))
-        off = (error - theory) / math.hypot(theory.uncertainty, bar)
-        table.add(length, features, shift, gap, error, theory, off)
-
-
 if __name__ == "__main__":
-    run(
-        learners,
-        learners=learners,
-        peers=peers,
-        random=random_settings,
-        runs=shifted_mean,
-        unlabelled=unlabelled,
-    )
+    run(learners, learners=learners, peers=peers, unlabelled=unlabelled)

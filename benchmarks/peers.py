@@ -22,6 +22,7 @@ from sklearn.svm import SVC
 
 import sparsetoken as st
 from sparsetoken.losses import Logistic
+from sparsetoken.sequences.sequences import as_sequences
 
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -43,36 +44,43 @@ def installed(names: list[str]) -> list[str]:
     return names
 
 
+def bag_means(values: Floats, X: st.Sequences) -> Floats:
+    return np.add.reduceat(values, X.offsets[:-1]) / X.lengths[:, np.newaxis]
+
+
+def mean_token(X: st.Sequences) -> Floats:
+    return bag_means(X.tokens, X)
+
+
+def largest_values(X: st.Sequences) -> Floats:
+    return np.maximum.reduceat(X.tokens, X.offsets[:-1])
+
+
+def statistics(X: st.Sequences) -> Floats:
+    """Return mean, max, min and standard deviation of each bag's tokens."""
+    tokens, starts = X.tokens.astype(float), X.offsets[:-1]
+    mean = bag_means(tokens, X)
+    spread = np.sqrt(bag_means((tokens - np.repeat(mean, X.lengths, axis=0)) ** 2, X))
+    ends = np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts)
+    return np.concatenate([mean, *ends, spread], axis=1)
+
+
 class Embedded(BaseEstimator):  # type: ignore[misc]
-    """A classifier of one vector a bag, which ``embed`` makes of its tokens: here their mean."""
+    """A classifier of one vector a bag, which ``embed`` makes of its tokens."""
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def __init__(self, model: Any, embed: Callable[[st.Sequences], Floats] = mean_token) -> None:
+        self.model, self.embed = model, embed
 
-    def fit(self, X: st.Sequences, y: Labels) -> "Embedded":
-        self.model.fit(self.embed(X), y)
+    def fit(self, X: Any, y: Labels) -> "Embedded":
+        self.model.fit(self.embed(as_sequences(X)), y)
         return self
 
-    def decision_function(self, X: st.Sequences) -> Floats:
+    def decision_function(self, X: Any) -> Floats:
         """Return the classifier's score, or the probability of a positive bag less one half."""
-        rows = self.embed(X)
+        rows = self.embed(as_sequences(X))
         if hasattr(self.model, "decision_function"):
             return self.model.decision_function(rows)
         return self.model.predict_proba(rows)[:, 1] - 0.5
-
-    def embed(self, X: st.Sequences) -> Floats:
-        return _bag_means(X.tokens, X)
-
-
-class Statistics(Embedded):
-    """Mean, max, min and standard deviation of a bag's tokens."""
-
-    def embed(self, X: st.Sequences) -> Floats:
-        tokens, starts = X.tokens.astype(float), X.offsets[:-1]
-        mean = _bag_means(tokens, X)
-        spread = np.sqrt(_bag_means((tokens - np.repeat(mean, X.lengths, axis=0)) ** 2, X))
-        ends = np.maximum.reduceat(tokens, starts), np.minimum.reduceat(tokens, starts)
-        return np.concatenate([mean, *ends, spread], axis=1)
 
 
 def logistic_by_folds(scoring: str, **options: Any) -> Any:
@@ -81,8 +89,8 @@ def logistic_by_folds(scoring: str, **options: Any) -> Any:
     return LogisticRegressionCV(scoring=scoring, use_legacy_attributes=False, **how, **options)
 
 
-def _bag_means(values: Floats, X: st.Sequences) -> Floats:
-    return np.add.reduceat(values, X.offsets[:-1]) / X.lengths[:, np.newaxis]
+def scaled_logistic(**options: Any) -> Any:
+    return make_pipeline(StandardScaler(), logistic_by_folds("roc_auc", **options))
 
 
 class MaxProbe(BaseEstimator):  # type: ignore[misc]
@@ -163,7 +171,7 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
         self.scaler_ = StandardScaler().fit(X.tokens)
         tokens = self.scaler_.transform(X.tokens)
         negative = tokens[np.repeat(y == 0, X.lengths)]
-        chosen, before = _bag_means(tokens, X)[y == 1], None
+        chosen, before = bag_means(tokens, X)[y == 1], None
         for _ in range(10):
             rows = np.concatenate([chosen, negative])
             machine = SVC(C=self.C, kernel=self.kernel, class_weight="balanced")
@@ -195,12 +203,10 @@ QUICK: Makers = {
 MODELS: Makers = {
     **OURS,
     "pooled": st.PooledClassifier,
-    "mean": lambda: Embedded(make_pipeline(StandardScaler(), logistic_by_folds("roc_auc"))),
-    "extra": lambda: Statistics(ExtraTreesClassifier(500, random_state=0)),
-    "forest": lambda: Statistics(RandomForestClassifier(500, random_state=0)),
+    "mean": lambda: Embedded(scaled_logistic()),
+    "extra": lambda: Embedded(ExtraTreesClassifier(500, random_state=0), statistics),
+    "forest": lambda: Embedded(RandomForestClassifier(500, random_state=0), statistics),
     "misvm": InstanceMachine,
-    "multimax": MaxProbe,
-    "rolling": lambda: MaxProbe(heads=1, window=10),
     "probe": lambda: torch_peer("AttentionProbe"),
     "abmil": lambda: torch_peer("EmbeddedABMIL"),
 }
