@@ -9,6 +9,7 @@ digits whose needles are of several classes, messages with several kinds of word
 """
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,56 +18,37 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.families import STORED, needle_digits, stored_bags
-from benchmarks.optimal import fits
+from benchmarks.optimal import Study, beside_optimum, pairs
 from benchmarks.peers import QUICK
 from benchmarks.report import Table, mean_and_error, run
 from sparsetoken import BayesAttentionClassifier, Sequences, SparseTokenProblem
-from sparsetoken.theory import optimal
 
 
-def random_problem(rng: np.random.Generator) -> tuple[SparseTokenProblem, int, int]:
-    """Return a problem, a number of samples and a dimension."""
-    while True:
-        n_kinds = int(rng.integers(1, 6))
-        lowest, highest = np.log([20, 0.5, 5]), np.log([300, 8, 60])
-        drawn, alpha, length = np.exp(rng.uniform(lowest, highest)).tolist()
-        dim, n_tokens, n_samples = int(drawn), int(length), int(alpha * n_kinds * int(drawn))
-        signal = math.sqrt(2.0 * math.log(n_kinds * n_tokens) + rng.uniform(4.0, 14.0))
+def random_studies(problems: int, seed: int) -> Iterator[Study]:
+    """Draw problems of several kinds, with sizes and draws."""
+    for number in range(problems):
+        rng, size, n_samples = np.random.default_rng([seed, number]), math.inf, 0
+        while size > 1e7 or n_samples < 20:
+            n_kinds = int(rng.integers(1, 6))
+            lowest, highest = np.log([20, 0.5, 5]), np.log([300, 8, 60])
+            drawn, alpha, length = np.exp(rng.uniform(lowest, highest)).tolist()
+            dim, n_tokens, n_samples = int(drawn), int(length), int(alpha * n_kinds * int(drawn))
+            signal = math.sqrt(2.0 * math.log(n_kinds * n_tokens) + rng.uniform(4.0, 14.0))
+            size = n_samples * n_tokens * dim
         problem = SparseTokenProblem(n_tokens, 1, signal, n_kinds=n_kinds)
-        if n_samples >= 20 and n_samples * n_tokens * dim <= 1e7:
-            return problem, n_samples, dim
+        draws = 4 if size < 2e6 else 2
+        yield problem, n_samples, dim, pairs(draws, 1000 * seed, 1000 * seed + 500)
 
 
 def main(problems: int = 30, seed: int = 2026) -> None:
+    right: list[bool] = []
+
+    def count(problem: SparseTokenProblem, name: str, fitted: Any) -> None:
+        if name == "bayes":
+            right.append(fitted.n_kinds_ == problem.n_kinds)
+
     makers = {name: QUICK[name] for name in ("bayes", "sparsetoken")}
-    ratios, above, right = [], 0, []
-    table = Table("samples:7d", "tokens:6d", "dim:4d", "θ:5.2f", "kinds:5d", "found:12",
-                  "optimum:7.4f", *(f"{name}:20s" for name in makers))  # fmt: skip
-    for number in range(problems):
-        problem, n_samples, dim = random_problem(np.random.default_rng([seed, number]))
-        best = float(optimal(problem, n_samples / dim).test_error)
-        errors: dict[str, list[float]] = {name: [] for name in makers}
-        found = []
-        draws = range(4 if n_samples * problem.n_tokens * dim < 2e6 else 2)
-        seeds = [(1000 * seed + draw, 1000 * seed + 500 + draw) for draw in draws]
-        for name, fitted, error in fits(makers, problem, (n_samples, dim), 2000, seeds):
-            errors[name].append(error)
-            if name == "bayes":
-                found.append(fitted.n_kinds_)
-        right += [one == problem.n_kinds for one in found]
-        cells = []
-        for values in errors.values():
-            mean, bar = mean_and_error(values)
-            bar = math.hypot(bar, math.sqrt(best * (1.0 - best) / 2000 / len(values)))
-            far = mean > 1.3 * best + 3.0 * bar
-            above += far
-            cells.append(f"{mean:.4f} ± {bar:.4f}{' ABOVE' * far}")
-        ratios.append([np.mean(values) / best for values in errors.values()])
-        size = n_samples, problem.n_tokens, dim, problem.signal, problem.n_kinds
-        table.add(*size, found, best, *cells)
-    print("above 1.3 times the optimum and three standard errors:", above)
-    medians = np.median(ratios, axis=0).round(3).tolist()
-    print("median ratio:", dict(zip(makers, medians, strict=True)))
+    beside_optimum(makers, random_studies(problems, seed), count)
     print(f"number of kinds right: {np.mean(right):.2f} of {len(right)} fits")
 
 

@@ -7,7 +7,8 @@ worse than without them.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any
 
@@ -44,12 +45,18 @@ PEERS: Makers = {
 DIM, DRAWS = 40, 2  # of the problems for peers
 
 
+Seeds = list[tuple[int, int]]
+"""Of the samples to train on and of the new ones, for each draw."""
+Study = tuple[Any, int, int, Seeds]
+"""Problem, samples, dimension and draws."""
+
+
+def pairs(draws: int, first: int = 1000, new: int = 2000) -> Seeds:
+    return [(first + draw, new + draw) for draw in range(draws)]
+
+
 def fits(
-    makers: Makers,
-    problem: Any,
-    size: tuple[int, int],
-    n_new: int,
-    seeds: Iterable[tuple[int, int]],
+    makers: Makers, problem: Any, size: tuple[int, int], n_new: int, seeds: Seeds
 ) -> Iterator[tuple[str, Any, float]]:
     """Yield name, fit and test error of classifiers, told nothing but so many samples."""
     for pair in seeds:
@@ -62,29 +69,39 @@ def fits(
             yield name, fitted, float(np.mean((fitted.decision_function(test) > 0) != labels))
 
 
-def errors_of(makers: Makers, *study: Any) -> dict[str, list[float]]:
-    """Return the test errors of each classifier."""
-    errors: dict[str, list[float]] = {name: [] for name in makers}
-    for name, _, error in fits(makers, *study):
-        errors[name].append(error)
-    return errors
+def beyond(errors: Any, optimum: float, n_new: int) -> bool:
+    """Whether the mean error exceeds 1.3 times the optimum by more than three standard errors."""
+    mean, bar = mean_and_error(errors)
+    bar = math.hypot(bar, math.sqrt(optimum * (1.0 - optimum) / n_new / len(errors)))
+    return mean > 1.3 * optimum + 3.0 * bar
 
 
-def beside_optimum(makers: Makers, studies: Iterable[tuple[Any, int, int, int]]) -> dict[str, Any]:
-    """Divide everybody's error by the optimum: of problems, samples, dimensions and draws."""
-    columns = ("samples:7d", "tokens:6d", "dim:4d", "R:2d", "θ:5.2f", "optimum:7.4f")
+def beside_optimum(
+    makers: Makers,
+    studies: Iterable[Study],
+    watch: Callable[[Any, str, Any], None] = lambda *_: None,
+) -> dict[str, Any]:
+    """Divide everybody's error by the optimum; ``watch`` is called with problem, name and fit."""
+    columns = ("samples:7d", "tokens:6d", "dim:4d", "R:2d", "kinds:5d", "θ:5.2f", "optimum:7.4f")
     table, rows = Table(*columns, *(f"{name}:6.3f" for name in makers)), []
-    for problem, n_samples, dim, draws in studies:
+    far = Counter(dict.fromkeys(makers, 0))
+    for problem, n_samples, dim, seeds in studies:
         n_new = int(np.clip(2e7 / (problem.n_tokens * dim), 500, 4000))
-        seeds = [(1000 + draw, 2000 + draw) for draw in range(draws)]
-        errors = errors_of(makers, problem, (n_samples, dim), n_new, seeds)
-        floor = float(optimal(problem, n_samples / dim).test_error)
-        rows.append([float(np.mean(each)) / floor for each in errors.values()])
-        facts = n_samples, problem.n_tokens, dim, problem.n_signal, problem.signal
-        table.add(*facts, floor, *rows[-1])
+        errors: dict[str, list[float]] = {name: [] for name in makers}
+        for name, fitted, error in fits(makers, problem, (n_samples, dim), n_new, seeds):
+            errors[name].append(error)
+            watch(problem, name, fitted)
+        best = float(optimal(problem, n_samples / dim).test_error)
+        far.update(name for name in makers if beyond(errors[name], best, n_new))
+        rows.append([float(np.mean(each)) / best for each in errors.values()])
+        facts = problem.n_tokens, dim, problem.n_signal, problem.n_kinds, problem.signal
+        table.add(n_samples, *facts, best, *rows[-1])
     ratios = dict(zip(makers, np.array(rows).T, strict=True))
     for name, values in ratios.items():
-        print(f"{name:<30} median {np.median(values):6.3f}, worst {max(values):6.3f}")
+        print(
+            f"{name:<30} median {np.median(values):6.3f}, worst {max(values):6.3f}, beyond 1.3 "
+            f"times the optimum plus three standard errors {far[name]} of {len(rows)}"
+        )
     return ratios
 
 
@@ -93,7 +110,8 @@ def peers(picture: str | None = None) -> None:
     studies = []
     for n_tokens, n_signal, n_samples in product((5, 15, 40), (1, 3), (60, 200)):
         signal = math.sqrt((2.0 * math.log(n_tokens) + 10.0) / n_signal)
-        studies.append((SparseTokenProblem(n_tokens, n_signal, signal), n_samples, DIM, DRAWS))
+        problem = SparseTokenProblem(n_tokens, n_signal, signal)
+        studies.append((problem, n_samples, DIM, pairs(DRAWS)))
     ratios = beside_optimum({name: PEERS[name] for name in installed([*PEERS])}, studies)
     if picture:
         draw_peers(ratios, picture)
@@ -119,7 +137,7 @@ def draw_peers(ratios: dict[str, Any], picture: str) -> None:
     save_picture(figure, picture)
 
 
-def random_studies(problems: int, seed: int) -> Iterator[tuple[Any, int, int, int]]:
+def random_studies(problems: int, seed: int) -> Iterator[Study]:
     """Draw problems of any shape, with sizes and draws."""
     rng = np.random.default_rng(seed)
     for _ in range(problems):
@@ -134,7 +152,7 @@ def random_studies(problems: int, seed: int) -> Iterator[tuple[Any, int, int, in
         n_signal = min(n_signal, max(1, n_tokens // 2))
         strength = math.sqrt((2.0 * math.log(n_tokens) + rng.uniform(4.0, 14.0)) / n_signal)
         problem = SparseTokenProblem(n_tokens, n_signal, strength, float(rng.uniform(0.3, 0.7)))
-        yield problem, n_samples, dim, 6 if size < 4e6 else 3
+        yield problem, n_samples, dim, pairs(6 if size < 4e6 else 3)
 
 
 def learners(problems: int = 30, seed: int = 2026) -> None:
@@ -174,7 +192,7 @@ def unlabelled(problems: int = 10, seed: int = 0) -> None:
         seeds = [seed + 1000 * index + draw for draw in range(6)]
         each = np.array([unlabelled_errors(problem, dim, *sizes, one) for one in seeds])
         (helped, bar), gain = mean_and_error(each[:, 0]), mean_and_error(each[:, 1] - each[:, 0])
-        over += helped > 1.3 * best + 3.0 * bar
+        over += beyond(each[:, 0], best, 4000)
         worse += gain[0] < -3.0 * gain[1]
         cells = f"{helped:7.4f} ± {bar:.4f}", best, helped / best, dim, problem
         table.add(*sizes, each[:, 1].mean(), *cells)

@@ -10,18 +10,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegressionCV
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import sparsetoken as st
-from sparsetoken.losses import Logistic
 from sparsetoken.sequences.sequences import as_sequences
 
 Labels = NDArray[np.int64]
@@ -91,73 +87,6 @@ def logistic_by_folds(scoring: str, **options: Any) -> Any:
 
 def scaled_logistic(**options: Any) -> Any:
     return make_pipeline(StandardScaler(), logistic_by_folds("roc_auc", **options))
-
-
-class MaxProbe(BaseEstimator):  # type: ignore[misc]
-    """Σ over heads of the largest score w·x of a bag's tokens, as monitors of language models use.
-
-    With ``window`` tokens are first replaced by means of so many successive ones: the largest
-    rolling mean of a linear probe. Logistic loss, L-BFGS from small random weights; the ridge is
-    chosen by inner folds.
-    """
-
-    def __init__(self, heads: int = 4, window: int = 1) -> None:
-        self.heads, self.window = heads, window
-
-    def fit(self, X: st.Sequences, y: Labels) -> "MaxProbe":
-        self.scaler_ = StandardScaler().fit(X.tokens.astype(float))
-        tokens, starts = self._tokens(X)
-        bag = np.repeat(np.arange(len(X)), np.diff(starts))
-        folds = StratifiedKFold(3, shuffle=True, random_state=0)
-        aucs = dict.fromkeys((0.01, 0.1, 1.0), 0.0)
-        for train, test in folds.split(y, y):
-            mask, its_starts = np.isin(bag, train), np.append(0, np.cumsum(np.diff(starts)[train]))
-            for ridge in aucs:
-                probe = _fit_max(tokens[mask], its_starts, y[train], ridge, self.heads)
-                aucs[ridge] += roc_auc_score(y[test], _largest(tokens, starts, *probe)[test])
-        self.probe_ = _fit_max(tokens, starts, y, max(aucs, key=aucs.__getitem__), self.heads)
-        return self
-
-    def decision_function(self, X: st.Sequences) -> Floats:
-        return _largest(*self._tokens(X), *self.probe_)
-
-    def _tokens(self, X: st.Sequences) -> tuple[Floats, Labels]:
-        """Return scaled tokens, or their rolling means, and where each bag begins."""
-        tokens = self.scaler_.transform(X.tokens)
-        if self.window == 1:
-            return tokens, X.offsets
-        sums = np.concatenate([np.zeros((1, X.dim)), np.cumsum(tokens, axis=0)])
-        size = np.minimum(X.lengths, self.window)
-        starts = np.append(0, np.cumsum(X.lengths - size + 1))
-        first = np.arange(starts[-1]) + np.repeat(X.offsets[:-1] - starts[:-1], np.diff(starts))
-        length = np.repeat(size, np.diff(starts))
-        return (sums[first + length] - sums[first]) / length[:, np.newaxis], starts
-
-
-def _largest(tokens: Floats, starts: Labels, weights: Floats, bias: float) -> Floats:
-    return np.maximum.reduceat(tokens @ weights.T, starts[:-1], axis=0).sum(axis=1) + bias
-
-
-def _fit_max(
-    tokens: Floats, starts: Labels, y: Labels, ridge: float, heads: int
-) -> tuple[Floats, float]:
-    """Minimize the log-loss; the slope passes through the largest token of each head."""
-    rng, sign, dim = np.random.default_rng(0), np.where(y == 1, 1.0, -1.0), tokens.shape[1]
-
-    def objective(point: Floats) -> tuple[float, Floats]:
-        weights = point[:-1].reshape(heads, dim)
-        scores = np.split(tokens @ weights.T, starts[1:-1])
-        top = starts[:-1, np.newaxis] + np.array([one.argmax(axis=0) for one in scores])
-        chosen = tokens[top]  # (n, heads, d)
-        margin = np.einsum("nhd,hd->n", chosen, weights) + point[-1]
-        slope = Logistic.derivative(margin, sign) / len(y)
-        value = float(Logistic.value(margin, sign).mean()) + 0.5 * ridge * float((weights**2).sum())
-        by_weights = np.einsum("n,nhd->hd", slope, chosen) + ridge * weights
-        return value, np.append(by_weights.ravel(), slope.sum())
-
-    start = np.append(0.1 * rng.standard_normal(heads * dim) / np.sqrt(dim), 0.0)
-    point = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}).x
-    return point[:-1].reshape(heads, dim), float(point[-1])
 
 
 class InstanceMachine(BaseEstimator):  # type: ignore[misc]
