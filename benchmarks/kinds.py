@@ -4,20 +4,19 @@ Draws problems of one to five kinds, of 20 to 300 features, with 0.5 to 8 sample
 kind: errors of our classifiers beside the optimum of many dimensions, and how often the number of
 kinds is found.
 
-``... bags [FOLDER]`` compares posterior heads of one direction with those of several: bags of
-digits whose needles are of several classes, messages with several kinds of words, and stored bags.
+``... bags`` compares posterior heads of one direction with those of several: bags of digits whose
+needles are of several classes, and messages with several kinds of words.
 """
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.families import STORED, needle_digits, stored_bags
+from benchmarks.families import needle_digits
 from benchmarks.optimal import Study, beside_optimum, pairs
 from benchmarks.peers import QUICK
 from benchmarks.report import Table, mean_and_error, run
@@ -70,13 +69,11 @@ def messages(n_kinds: int) -> tuple[Any, Any]:
     return Sequences.from_list(bags), y
 
 
-def compare_on_bags(folder: Path | None = None, *, repeats: int = 2) -> None:
+def compare_on_bags(*, repeats: int = 2) -> None:
     """Compare heads of one direction and of several, in five folds, the same for both."""
     digits = ((9,), (3, 9), (2, 3, 9), (1, 2, 3, 9))
     sets = {f"digits {set(n)}": needle_digits(needles=n) for n in digits}
     sets |= {f"messages, {k} kinds": messages(k) for k in (1, 2, 4)}
-    for name in STORED if folder else ():
-        sets[name] = stored_bags(Path(str(folder), f"{name}.npz"))
     table = Table("set:20", "kinds found:30", "accuracy of one:8.3f", "of several:8.3f", "gain:16",
                   "AUC of one:8.3f", "of several:8.3f", "gain:16")  # fmt: skip
     for name, (X, y) in sets.items():

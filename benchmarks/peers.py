@@ -120,7 +120,6 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
 
 OURS: Makers = {
     "sparsetoken": lambda: st.SparseTokenClassifier(random_state=0),
-    "monotone": lambda: st.SparseTokenClassifier(monotone=True, random_state=0),
     "attention": lambda: st.AttentionClassifier(random_state=0),
     "bayes": lambda: st.BayesAttentionClassifier(random_state=0),
 }

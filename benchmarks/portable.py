@@ -100,24 +100,19 @@ def cases(data: Path | None, quick: bool) -> Iterator[tuple[str, Case]]:
     yield "Dask", first._replace(X=dask.array.from_array(first.X, chunks=(40, -1, -1)))
 
 
-STACKED: Makers = {
-    "SparseToken": OURS["sparsetoken"],
-    "Attention": OURS["attention"],
-    "Bayes": OURS["bayes"],
-}
 CLASSIFIERS: Makers = {
-    **STACKED,
-    "TwoStep": lambda: st.TwoStepAttentionClassifier(random_state=0),
-    "Pooled": st.PooledClassifier,
-    "Vectorized": st.VectorizedClassifier,
+    **OURS,
+    "two-step": lambda: st.TwoStepAttentionClassifier(random_state=0),
+    "pooled": st.PooledClassifier,
+    "vectorized": st.VectorizedClassifier,
 }
 
 
 def scores(name: str, case: Case) -> NDArray[Any] | None:
     """Return the scores of a classifier, None if it does not take such data."""
-    if name not in STACKED and ("groups" in case.fit or len(np.unique(case.y)) > 2):
+    if name not in OURS and ("groups" in case.fit or len(np.unique(case.y)) > 2):
         return None
-    if name == "Vectorized" and not isinstance(case.X, np.ndarray):
+    if name == "vectorized" and not isinstance(case.X, np.ndarray):
         return None
     fitted = CLASSIFIERS[name]().fit(case.X, case.y, **case.fit)
     return np.asarray(fitted.decision_function(case.new))

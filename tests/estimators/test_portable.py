@@ -34,7 +34,7 @@ def changed(case):
 
 
 @pytest.mark.parametrize(
-    "name", ["SparseToken", pytest.param("Attention", marks=pytest.mark.system)]
+    "name", ["sparsetoken", pytest.param("attention", marks=pytest.mark.system)]
 )
 def test_the_form_of_the_data_does_not_matter(name):
     case = portable.synthetic(60, 6, 10, 4.0, 1)
