@@ -14,7 +14,7 @@ was stopped goes on; ``--picture FILE`` draws the result.
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,15 @@ import pandas as pd
 from joblib import Memory
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from benchmarks.peers import MODELS, Makers, logistic_by_folds, torch_peer
+from benchmarks.peers import (
+    MODELS,
+    Embedded,
+    Makers,
+    largest_values,
+    scaled_logistic,
+    torch_peer,
+)
 from benchmarks.report import Kept, Table, run
 from sparsetoken.plotting import new_figure, save_picture, share_legend, styled
 from sparsetoken.vocabulary import COLORS, MARKERS
@@ -36,27 +41,10 @@ LAYER, SIZES, TESTED, SHORT, FPR = 3, (50, 100, 200, 400), 200, 40, 0.05
 COLUMNS = ("accuracy", "auc", "recall at 1 %", "evidence", "seconds")
 
 
-class Pooled:
-    """Logistic regression of one vector a text."""
-
-    def __init__(self, pool: Callable[[Any], Any]) -> None:
-        self.pool = pool
-
-    def fit(self, X: list[Any], y: Any) -> "Pooled":
-        logistic = logistic_by_folds("roc_auc", Cs=np.logspace(-5, 1, 7))
-        self.model = make_pipeline(StandardScaler(), logistic).fit(self._features(X), y)
-        return self
-
-    def decision_function(self, X: list[Any]) -> Any:
-        return self.model.decision_function(self._features(X))
-
-    def _features(self, X: list[Any]) -> Any:
-        return np.array([self.pool(x) for x in X], dtype=np.float64)
-
-
+RIDGES = np.logspace(-5, 1, 7)  # of the logistic regressions, inverse
 METHODS: Makers = {
-    "mean token": lambda: Pooled(lambda x: x.mean(axis=0)),
-    "largest value a feature": lambda: Pooled(lambda x: x.max(axis=0)),
+    "mean token": lambda: Embedded(scaled_logistic(Cs=RIDGES)),
+    "largest value a feature": lambda: Embedded(scaled_logistic(Cs=RIDGES), largest_values),
     "attention probe": lambda: torch_peer("TorchProbe", 1, "attention"),
     "attention probe, 8 heads": lambda: torch_peer("TorchProbe", 8, "attention"),
     "largest token": lambda: torch_peer("TorchProbe", 1, "largest"),

@@ -1,21 +1,15 @@
 """How near the learned threshold is to the best one, and how right probabilities are.
 
 ``python -m benchmarks.calibration`` takes about ten minutes: 24 simulated settings, twelve families
-with 10 to 50 % positives and 40 to 300 samples, ``--repeats`` training sets each. The best
-threshold of a fit is found on one half of 8,000 new sequences and counts on the other half, so that
+with 10 to 50 % positives and 40 to 300 samples, ``--repeats`` training sets each, judged on 8,000
+new sequences. The best threshold is found on one half of them and counts on the other, so that
 finding it is no advantage. The first twelve settings are for choosing a form of the classifiers by,
 the others for reporting.
 
 With ``--data FOLDER`` also the held-out bags of the sets of ``benchmarks.bags``, whose ``--store``
-it shares. There the best threshold is that of the very bags it is judged on. ``by chance`` is what
-that alone is worth: the gap for labels drawn with the predicted probabilities, when zero is best.
-With ``--repeats 0`` only these sets.
-
-``... stack [PROBLEMS] [SEED]``: on random easy problems, samples of our own model in 2 to 64
-dimensions, a stack must be as good as the best of its heads and members at its best threshold.
+it shares; with ``--repeats 0`` only these.
 """
 
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +18,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from benchmarks.bags import FOLDS, fit_all, folds_of
-from benchmarks.families import (
-    SIMULATED,
-    STORED,
-    Labels,
-    Simulated,
-    bag_sets,
-    generator,
-    train_and_test,
-)
-from benchmarks.peers import MODELS, Makers
+from benchmarks.families import SIMULATED, STORED, Labels, Simulated, bag_sets, generator
+from benchmarks.peers import MODELS
 from benchmarks.report import Kept, Table, plus_minus, run
-from sparsetoken import SparseTokenClassifier, SparseTokenProblem
-from sparsetoken.sequences.data import MemoryData
-from sparsetoken.sequences.sequences import as_sequences
 
 Floats = NDArray[np.float64]
 SETTINGS = {
@@ -47,7 +30,6 @@ SETTINGS = {
 RATES = (0.1, 0.2, 0.3, 0.5, 0.1, 0.2, 0.3, 0.5, 0.1, 0.2, 0.3, 0.5)
 SIZES = (40, 80, 150, 300, 80, 150, 300, 150, 300, 40, 40, 80)
 TESTED = 8000
-BOUND = 0.01  # by which a stack may be worse
 
 
 def draw(family: Simulated, n: int, rate: float, rng: np.random.Generator) -> tuple[Any, Labels]:
@@ -57,18 +39,6 @@ def draw(family: Simulated, n: int, rate: float, rng: np.random.Generator) -> tu
     rows = [np.flatnonzero(y == label)[:count] for label, count in enumerate(counts)]
     order = rng.permutation(np.concatenate(rows))
     return X[order], y[order]
-
-
-def accuracy(scores: Floats, y: Labels) -> float:
-    return float(np.mean((scores > 0) == y))
-
-
-def best_accuracy(scores: Floats, y: Labels) -> float:
-    """Return the accuracy at the threshold that is best for these very samples."""
-    order = np.argsort(scores)
-    ends = np.append(np.diff(scores[order]) > 0, True)  # equal scores stay on one side
-    right = np.cumsum(np.where(y[order] == 1, -1, 1))[ends] + y.sum()
-    return float(max(right.max(), y.sum()) / len(y))
 
 
 def best_on_other_half(scores: Floats, y: Labels) -> float:
@@ -84,39 +54,30 @@ def best_on_other_half(scores: Floats, y: Labels) -> float:
     return float(np.mean(accuracies))
 
 
-def gap_by_chance(scores: Floats) -> float:
-    """Return the gap that labels with the predicted probabilities have on average."""
-    rng, gaps = np.random.default_rng(0), []
-    for _ in range(100):
-        y = (rng.random(len(scores)) < expit(scores)).astype(np.int64)
-        gaps.append(best_accuracy(scores, y) - accuracy(scores, y))
-    return float(np.mean(gaps))
-
-
-Judged = list[float]
-"""Of one fit: accuracy, that at the best threshold, calibration error, gap by chance."""
-
-
-def judge(scores: Floats, y: Labels, best: float, by_chance: float = 0.0) -> Judged:
-    """Return what one fit did on new sequences; calibration is judged in bins of equal size."""
+def judge(scores: Floats, y: Labels) -> list[float]:
+    """Return accuracy, that at the best threshold, and calibration error in bins of equal size."""
     chance = expit(scores)
     bins = np.array_split(np.argsort(chance, kind="stable"), 10)
     off = sum(len(rows) * abs(chance[rows].mean() - y[rows].mean()) for rows in bins) / len(y)
-    return [accuracy(scores, y), best, float(off), by_chance]
+    return [float(np.mean((scores > 0) == y)), best_on_other_half(scores, y), float(off)]
 
 
-def judge_simulated(name: str, rate: float, size: int, model: str, repeats: int) -> list[Judged]:
+Judged = list[list[float]]
+"""Of several fits."""
+
+
+def judge_simulated(name: str, rate: float, size: int, model: str, repeats: int) -> Judged:
     judged = []
     for index in range(repeats):
         rng = generator(name, rate, size, index)
         X, y = draw(SIMULATED[name], size, rate, rng)
         X_new, y_new = draw(SIMULATED[name], TESTED, rate, rng)
         scores = MODELS[model]().fit(X, y).decision_function(X_new)
-        judged.append(judge(scores, y_new, best_on_other_half(scores, y_new)))
+        judged.append(judge(scores, y_new))
     return judged
 
 
-def judge_bags(name: str, X: Any, y: Labels, model: str, seeds: int, store: Kept) -> list[Judged]:
+def judge_bags(name: str, X: Any, y: Labels, model: str, seeds: int, store: Kept) -> Judged:
     """Return what was seen of all bags, each when it was held out, in each round of ten folds."""
     fits = fit_all(name, X, y, model, seeds, store)
     tests = [test for _, _, test in folds_of(y, seeds)]
@@ -124,23 +85,21 @@ def judge_bags(name: str, X: Any, y: Labels, model: str, seeds: int, store: Kept
     for first in range(0, len(fits), FOLDS):
         scores = np.concatenate([scores for *_, scores in fits[first : first + FOLDS]])
         labels = y[np.concatenate(tests[first : first + FOLDS])]
-        judged.append(judge(scores, labels, best_accuracy(scores, labels), gap_by_chance(scores)))
+        judged.append(judge(scores, labels))
     return judged
 
 
-def row(judged: list[Judged]) -> list[Any]:
-    right, best, off, by_chance = np.array(judged).T
-    return [right.mean(), best.mean(), plus_minus(best - right), by_chance.mean(), off.mean()]
+def row(judged: Judged) -> list[Any]:
+    right, best, off = np.array(judged).T
+    return [right.mean(), best.mean(), plus_minus(best - right), off.mean()]
 
 
-def summary(name: str, settings: list[list[Judged]]) -> str:
+def summary(name: str, settings: list[Judged]) -> str:
     """Return gap and calibration error, averaged over settings."""
-    right, best, off, by_chance = np.array([np.mean(judged, axis=0) for judged in settings]).T
+    right, best, off = np.array([np.mean(judged, axis=0) for judged in settings]).T
     gaps = best - right
-    return (
-        f"{name}: gap {plus_minus(gaps, form='.4f')}, by chance {by_chance.mean():.4f}, "
-        f"largest {gaps.max():.3f}; off {off.mean():.3f}"
-    )
+    mean = plus_minus(gaps, form=".4f")
+    return f"{name}: gap {mean}, largest {gaps.max():.3f}; off {off.mean():.3f}"
 
 
 def main(
@@ -152,7 +111,7 @@ def main(
     store: Path | None = None,
 ) -> None:
     table = Table("set:14", "positive:8.0%", "n:5d", "accuracy:9.3f", "at the best:11.3f",
-                  "gap ± s.e.:13s", "by chance:9.3f", "off:6.3f")  # fmt: skip
+                  "gap ± s.e.:13s", "off:6.3f")  # fmt: skip
     summaries = []
     for part, names in SETTINGS.items() if repeats else ():
         judged = []
@@ -169,32 +128,5 @@ def main(
     print("\n".join(summaries))
 
 
-def stack(problems: int = 100, seed: int = 0) -> None:
-    makers: Makers = {
-        "AttentionClassifier": MODELS["attention"],
-        "SparseTokenClassifier": lambda: SparseTokenClassifier(n_trees=50, random_state=0),
-    }
-    rng, rows = np.random.default_rng(seed), defaultdict(list)
-    for index in range(problems):
-        dim = round(float(np.exp(rng.uniform(np.log(2), np.log(64)))))
-        n_samples, n_tokens = int(rng.integers(60, 401)), int(rng.integers(2, 31))
-        problem = SparseTokenProblem(n_tokens, signal=float(rng.uniform(3, 12)))
-        draw = int(rng.integers(2**31))
-        X, y, new, y_new = train_and_test(problem, n_samples, dim, 2000, (draw, draw + 1))
-        for name, make in makers.items():
-            model, data = make().fit(X, y), MemoryData(as_sequences(new))
-            members = np.concatenate([m.scores(data) for m in model.stack_.members], axis=1)
-            best = max(best_accuracy(column, y_new) for column in members[..., 0].T)
-            reached = accuracy(model.decision_function(new), y_new)
-            rows[name].append((reached, best - reached))
-            if best - reached > BOUND:
-                print(f"#{index} {name} {reached:.3f}, best {best:.3f}: {problem}", flush=True)
-    table = Table("classifier:22", f"within {BOUND}:5.0%", "shortfall:9.4f", "largest:7.3f",
-                  "accuracy:8.3f")  # fmt: skip
-    for name, each in rows.items():
-        reached, short = np.array(each).T
-        table.add(name, np.mean(short <= BOUND), short.mean(), short.max(), reached.mean())
-
-
 if __name__ == "__main__":
-    run(main, stack=stack)
+    run(main)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.model_selection import train_test_split
 
 from sparsetoken import Sequences
 
@@ -37,20 +38,25 @@ def train_and_test(
     return X, y, *new
 
 
+def planted_bags(y: Labels, rare: Any, common: Any, lengths: tuple[int, int], rng: Rng) -> Any:
+    """Return bags of common tokens; each positive one holds the next of the rare ones."""
+    bags, following = [], iter(rare)
+    for label in y:
+        bag = common[rng.choice(len(common), rng.integers(*lengths), replace=False)]
+        if label:
+            bag[rng.integers(len(bag))] = next(following)
+        bags.append(bag)
+    return Sequences.from_list(bags)
+
+
 def needle_digits(n_bags: int = 300, seed: int = 0, needles: tuple[int, ...] = (9,)) -> Drawn:
     """Return bags of about 20 digits; each positive one holds one needle, used nowhere else."""
     rng = np.random.default_rng(seed)
     images, digits = load_digits(return_X_y=True)
     wanted = np.isin(digits, needles)
-    rare, common = rng.permutation(images[wanted]), images[~wanted]
     y = (np.arange(n_bags) < n_bags // 2).astype(np.int64)
-    bags = []
-    for i, label in enumerate(y):
-        bag = common[rng.choice(len(common), rng.integers(15, 26), replace=False)]
-        if label:
-            bag[rng.integers(len(bag))] = rare[i]
-        bags.append(bag)
-    return Sequences.from_list(bags), y
+    rare = rng.permutation(images[wanted])
+    return planted_bags(y, rare, images[~wanted], (15, 26), rng), y
 
 
 def stored_bags(path: Path) -> Drawn:
@@ -75,17 +81,17 @@ def bag_sets(folder: Path | None, names: list[str]) -> dict[str, Drawn]:
 
 
 class Stored:
-    """A set of bags: pilots are parts of it, the truth is tested on what is left."""
+    """Bags or rows of a table: pilots are parts of them, the truth is tested on what is left."""
 
-    def __init__(self, X: Sequences, y: Labels) -> None:
+    def __init__(self, X: Any, y: Labels) -> None:
         self.X, self.y = X, y
         self.most = int(0.9 * len(self.y))
 
-    def split(self, n: int, rng: Rng) -> tuple[Drawn, Drawn]:
-        parts = [rng.permutation(np.flatnonzero(self.y == label)) for label in (0, 1)]
-        within = np.concatenate([np.arange(len(part)) / len(part) for part in parts])
-        order = np.concatenate(parts)[np.argsort(within + 1e-9 * rng.random(within.size))]
-        train, test = order[:n], order[n:]
+    def split(self, n: int, rng: Rng) -> Any:
+        train, test = train_test_split(
+            np.arange(len(self.y)), train_size=n, stratify=self.y,
+            random_state=int(rng.integers(2**31)),
+        )  # fmt: skip
         return (self.X[train], self.y[train]), (self.X[test], self.y[test])
 
 
@@ -96,7 +102,7 @@ class Needle:
     """
 
     def __init__(self, tokens: Any, rare: Any, n_tokens: int) -> None:
-        self.n_tokens = n_tokens
+        self.lengths = round(0.75 * n_tokens), round(1.25 * n_tokens) + 1
         self.rare, self.common = tokens[rare], tokens[~rare]
         self.most = 2 * int(0.89 * len(self.rare))
 
@@ -105,14 +111,8 @@ class Needle:
         return self._bags(n, rare, rng), self._bags(2 * len(left), left, rng)
 
     def _bags(self, n: int, rare: Any, rng: Rng) -> Drawn:
-        bags, y = [], np.arange(n) % 2
-        for i, label in enumerate(y):
-            length = rng.integers(round(0.75 * self.n_tokens), round(1.25 * self.n_tokens) + 1)
-            bag = self.common[rng.choice(len(self.common), length, replace=False)]
-            if label:
-                bag[rng.integers(length)] = rare[i // 2]
-            bags.append(bag)
-        return Sequences.from_list(bags), y
+        y = np.arange(n) % 2
+        return planted_bags(y, rare, self.common, self.lengths, rng), y
 
 
 class Simulated(NamedTuple):

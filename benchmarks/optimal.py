@@ -1,18 +1,14 @@
 """How far from the best possible learner? ``python -m benchmarks.optimal [COMMAND]``.
 
 ``learners [PROBLEMS] [SEED]`` sets our classifiers beside the optimum on random problems; ``peers
-[PICTURE]`` asks how far others are from it, on twelve problems; ``random [SETTINGS] [SEED]`` looks
-for a learner that does better than the optimum; ``runs`` compares with the closed form of the
-published benchmark "shifted mean" (arXiv 2510.25759): bags of 15 to 45 instances, a run of which is
-shifted. ``unlabelled [PROBLEMS] [SEED]`` adds 300 to 400 unlabelled sequences to 20 to 60 labelled
-ones: how near the optimum, and never worse than without them.
+[PICTURE]`` asks how far others are from it, on twelve problems; ``unlabelled [PROBLEMS] [SEED]``
+adds 300 to 400 unlabelled sequences to 20 to 60 labelled ones: how near the optimum, and never
+worse than without them.
 """
 
 import math
-import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any
 
@@ -29,10 +25,9 @@ from benchmarks.peers import (
     logistic_by_folds,
 )
 from benchmarks.report import Table, mean_and_error, run
-from sparsetoken import Population, Sequences, SparseTokenProblem, TwoStepAttentionClassifier
+from sparsetoken import Sequences, SparseTokenProblem, TwoStepAttentionClassifier
 from sparsetoken.plotting import COLUMN, new_figure, plain_log, save_picture, styled
-from sparsetoken.theory import joint_risk, optimal, oracle_error, risk, training, two_step_risk
-from sparsetoken.theory.token_scores import log_likelihood_ratio
+from sparsetoken.theory import optimal
 from sparsetoken.vocabulary import COLORS
 
 PEERS: Makers = {
@@ -50,108 +45,63 @@ PEERS: Makers = {
 DIM, DRAWS = 40, 2  # of the problems for peers
 
 
-def random_problem(rng: np.random.Generator) -> Any:
-    """Return a problem or a population, some with label errors and some with runs."""
-
-    def one() -> SparseTokenProblem:
-        n_tokens = round(math.exp(rng.uniform(0.0, math.log(60.0))))
-        n_signal = int(rng.integers(1, min(n_tokens, 4) + 1)) if rng.random() < 0.4 else 1
-        signal, rate = rng.uniform(0.5, 6.0), rng.uniform(0.1, 0.9)
-        return SparseTokenProblem(n_tokens, n_signal, signal, rate, bool(rng.random() < 0.3))
-
-    if rng.random() < 0.75:
-        return one()
-    errors = rng.uniform(0.0, 0.3, 2) if rng.random() < 0.5 else (0.0, 0.0)
-    kinds = [one() for _ in range(rng.integers(1, 4))]
-    if rng.random() < 0.5:
-        kinds = [replace(kind, n_tokens=max(kinds[0].n_tokens, 4)) for kind in kinds]
-    return Population(kinds, label_errors=errors)
+Seeds = list[tuple[int, int]]
+"""Of the samples to train on and of the new ones, for each draw."""
+Study = tuple[Any, int, int, Seeds]
+"""Problem, samples, dimension and draws."""
 
 
-def rivals(problem: Any, alpha: float, rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
-    """Return the errors of other learners with as many samples, where they converge."""
-    split = rng.uniform(0.2, 0.8)
-    yield "pooled", risk(problem, "pooled", alpha=alpha, reg="best").test_error
-    if isinstance(problem, SparseTokenProblem) and not problem.in_runs:
-        yield "vectorized", risk(problem, "vectorized", alpha=alpha, reg="best").test_error
-    two = two_step_risk(
-        problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg="best", n_points=1024
-    )
-    if two.converged:
-        yield "two-step", two.test_error
-    rates = {"lr_query": rng.uniform(2.0, 20.0), "lr_readout": rng.uniform(0.5, 4.0)}
-    for batches, samples in (("fresh", alpha / 3), ("reused", alpha)):
-        steps = training(
-            problem, steps=3, alpha=samples, batches=batches, n_points=1024, **rates
-        ).test_error
-        yield f"training, {batches}", min(steps)
-    if max(problem.lengths) <= 4 and rng.random() < 0.2:  # it takes minutes
-        ridge = 10.0 ** rng.uniform(-1.5, -0.5)
-        joint = joint_risk(problem, alpha=alpha, reg_query=ridge, reg_readout=ridge, n_points=256)
-        if joint.stable:
-            yield "joint", joint.test_error
+def pairs(draws: int, first: int = 1000, new: int = 2000) -> Seeds:
+    return [(first + draw, new + draw) for draw in range(draws)]
 
 
-def random_settings(settings: int = 500, seed: int = 0) -> None:
-    """Look for learners below the optimum, and for an optimum below that of a known direction."""
-    closest: dict[str, float] = {}
-    tally: Counter[str] = Counter()
-    for number in range(settings):
-        rng = np.random.default_rng([seed, number])
-        problem, alpha = random_problem(rng), math.exp(rng.uniform(math.log(0.2), math.log(8.0)))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            best = optimal(problem, alpha, n_points=1024).test_error
-            floor = oracle_error(problem, "bayes", n_points=4096)
-            others = list(rivals(problem, alpha, rng))
-        bar = 3.0 * math.hypot(best.uncertainty, floor.uncertainty) + 1e-9
-        tally["below the Bayes error"] += int(best < floor - bar)
-        for name, error in others:
-            bars = 3.0 * math.hypot(best.uncertainty, getattr(error, "uncertainty", 1e-3))
-            tally[f"{name}: compared"] += 1
-            tally[f"{name}: better"] += int(error < best - bars)
-            closest[name] = min(closest.get(name, math.inf), error / max(best, 1e-12))
-            if error < best - bars:
-                print("BETTER", name, problem, alpha, best, error, flush=True)
-    print(dict(tally))
-    print({name: round(ratio, 4) for name, ratio in closest.items()}, "least error / optimum")
-
-
-def errors_of(
-    makers: Makers,
-    problem: Any,
-    size: tuple[int, int],
-    n_new: int,
-    seeds: Iterable[tuple[int, int]],
-) -> dict[str, list[float]]:
-    """Return test errors of classifiers, told nothing but so many samples of a dimension."""
-    errors: dict[str, list[float]] = {name: [] for name in makers}
+def fits(
+    makers: Makers, problem: Any, size: tuple[int, int], n_new: int, seeds: Seeds
+) -> Iterator[tuple[str, Any, float]]:
+    """Yield name, fit and test error of classifiers, told nothing but so many samples."""
     for pair in seeds:
         X, y, new, labels = train_and_test(problem, *size, n_new, pair)
         if min(np.bincount(y, minlength=2)) < 3:
             continue
         train, test = Sequences.from_list(list(X)), Sequences.from_list(list(new))
         for name, make in makers.items():
-            scores = make().fit(train, y).decision_function(test)
-            errors[name].append(float(np.mean((scores > 0) != labels)))
-    return errors
+            fitted = make().fit(train, y)
+            yield name, fitted, float(np.mean((fitted.decision_function(test) > 0) != labels))
 
 
-def beside_optimum(makers: Makers, studies: Iterable[tuple[Any, int, int, int]]) -> dict[str, Any]:
-    """Divide everybody's error by the optimum: of problems, samples, dimensions and draws."""
-    columns = ("samples:7d", "tokens:6d", "dim:4d", "R:2d", "θ:5.2f", "optimum:7.4f")
+def beyond(errors: Any, optimum: float, n_new: int) -> bool:
+    """Whether the mean error exceeds 1.3 times the optimum by more than three standard errors."""
+    mean, bar = mean_and_error(errors)
+    bar = math.hypot(bar, math.sqrt(optimum * (1.0 - optimum) / n_new / len(errors)))
+    return mean > 1.3 * optimum + 3.0 * bar
+
+
+def beside_optimum(
+    makers: Makers,
+    studies: Iterable[Study],
+    watch: Callable[[Any, str, Any], None] = lambda *_: None,
+) -> dict[str, Any]:
+    """Divide everybody's error by the optimum; ``watch`` is called with problem, name and fit."""
+    columns = ("samples:7d", "tokens:6d", "dim:4d", "R:2d", "kinds:5d", "θ:5.2f", "optimum:7.4f")
     table, rows = Table(*columns, *(f"{name}:6.3f" for name in makers)), []
-    for problem, n_samples, dim, draws in studies:
+    far = Counter(dict.fromkeys(makers, 0))
+    for problem, n_samples, dim, seeds in studies:
         n_new = int(np.clip(2e7 / (problem.n_tokens * dim), 500, 4000))
-        seeds = [(1000 + draw, 2000 + draw) for draw in range(draws)]
-        errors = errors_of(makers, problem, (n_samples, dim), n_new, seeds)
-        floor = float(optimal(problem, n_samples / dim).test_error)
-        rows.append([float(np.mean(each)) / floor for each in errors.values()])
-        facts = n_samples, problem.n_tokens, dim, problem.n_signal, problem.signal
-        table.add(*facts, floor, *rows[-1])
+        errors: dict[str, list[float]] = {name: [] for name in makers}
+        for name, fitted, error in fits(makers, problem, (n_samples, dim), n_new, seeds):
+            errors[name].append(error)
+            watch(problem, name, fitted)
+        best = float(optimal(problem, n_samples / dim).test_error)
+        far.update(name for name in makers if beyond(errors[name], best, n_new))
+        rows.append([float(np.mean(each)) / best for each in errors.values()])
+        facts = problem.n_tokens, dim, problem.n_signal, problem.n_kinds, problem.signal
+        table.add(n_samples, *facts, best, *rows[-1])
     ratios = dict(zip(makers, np.array(rows).T, strict=True))
     for name, values in ratios.items():
-        print(f"{name:<30} median {np.median(values):6.3f}, worst {max(values):6.3f}")
+        print(
+            f"{name:<30} median {np.median(values):6.3f}, worst {max(values):6.3f}, beyond 1.3 "
+            f"times the optimum plus three standard errors {far[name]} of {len(rows)}"
+        )
     return ratios
 
 
@@ -160,7 +110,8 @@ def peers(picture: str | None = None) -> None:
     studies = []
     for n_tokens, n_signal, n_samples in product((5, 15, 40), (1, 3), (60, 200)):
         signal = math.sqrt((2.0 * math.log(n_tokens) + 10.0) / n_signal)
-        studies.append((SparseTokenProblem(n_tokens, n_signal, signal), n_samples, DIM, DRAWS))
+        problem = SparseTokenProblem(n_tokens, n_signal, signal)
+        studies.append((problem, n_samples, DIM, pairs(DRAWS)))
     ratios = beside_optimum({name: PEERS[name] for name in installed([*PEERS])}, studies)
     if picture:
         draw_peers(ratios, picture)
@@ -186,7 +137,7 @@ def draw_peers(ratios: dict[str, Any], picture: str) -> None:
     save_picture(figure, picture)
 
 
-def random_studies(problems: int, seed: int) -> Iterator[tuple[Any, int, int, int]]:
+def random_studies(problems: int, seed: int) -> Iterator[Study]:
     """Draw problems of any shape, with sizes and draws."""
     rng = np.random.default_rng(seed)
     for _ in range(problems):
@@ -201,7 +152,7 @@ def random_studies(problems: int, seed: int) -> Iterator[tuple[Any, int, int, in
         n_signal = min(n_signal, max(1, n_tokens // 2))
         strength = math.sqrt((2.0 * math.log(n_tokens) + rng.uniform(4.0, 14.0)) / n_signal)
         problem = SparseTokenProblem(n_tokens, n_signal, strength, float(rng.uniform(0.3, 0.7)))
-        yield problem, n_samples, dim, 6 if size < 4e6 else 3
+        yield problem, n_samples, dim, pairs(6 if size < 4e6 else 3)
 
 
 def learners(problems: int = 30, seed: int = 2026) -> None:
@@ -241,7 +192,7 @@ def unlabelled(problems: int = 10, seed: int = 0) -> None:
         seeds = [seed + 1000 * index + draw for draw in range(6)]
         each = np.array([unlabelled_errors(problem, dim, *sizes, one) for one in seeds])
         (helped, bar), gain = mean_and_error(each[:, 0]), mean_and_error(each[:, 1] - each[:, 0])
-        over += helped > 1.3 * best + 3.0 * bar
+        over += beyond(each[:, 0], best, 4000)
         worse += gain[0] < -3.0 * gain[1]
         cells = f"{helped:7.4f} ± {bar:.4f}", best, helped / best, dim, problem
         table.add(*sizes, each[:, 1].mean(), *cells)
@@ -249,41 +200,5 @@ def unlabelled(problems: int = 10, seed: int = 0) -> None:
           f"{worse} worse than without")  # fmt: skip
 
 
-def shifted_mean(bags: int = 20_000) -> None:
-    """Compare the posteriors: K features are shifted by Δ, so the strength is Δ√K."""
-    rng = np.random.default_rng(0)
-    table = Table("R:2d", "K:2d", "Δ:4.1f", "posteriors differ:17.1e", "error:8.4f", "theory:8.4f",
-                  "off, s.e.:9.1f")  # fmt: skip
-    for length, features, shift in ((3, 1, 3.0), (5, 2, 1.0)):
-        strength = shift * math.sqrt(features)
-        kinds = [SparseTokenProblem(n, length, strength, contiguous=True) for n in range(15, 46)]
-        wrong, gap = [], 0.0
-        for kind in kinds:
-            positive = rng.random(bags // len(kinds)) < 0.5
-            starts = rng.integers(0, kind.n_tokens - length + 1, positive.size)
-            after = np.arange(kind.n_tokens) - starts[:, np.newaxis]
-            shifted = (after >= 0) & (after < length) & positive[:, np.newaxis]
-            X = rng.standard_normal((*shifted.shape, features)) + shift * shifted[:, :, None]
-            # Mean over places of the density with the run there, over that without.
-            gains = (shift * X - 0.5 * shift**2).sum(axis=2)
-            starts_tried = range(kind.n_tokens - length + 1)
-            places = [gains[:, u : u + length].sum(axis=1) for u in starts_tried]
-            posterior = 1.0 / (1.0 + 1.0 / np.exp(places).mean(axis=0))
-            ours = log_likelihood_ratio(X.sum(axis=2) / math.sqrt(features), kind)
-            gap = max(gap, float(np.abs(posterior - 1.0 / (1.0 + np.exp(-ours))).max()))
-            wrong.append((posterior > 0.5) != positive)
-        theory = oracle_error(Population(kinds), "bayes", n_points=65_536)
-        error, bar = mean_and_error(np.concatenate(wrong))
-        off = (error - theory) / math.hypot(theory.uncertainty, bar)
-        table.add(length, features, shift, gap, error, theory, off)
-
-
 if __name__ == "__main__":
-    run(
-        learners,
-        learners=learners,
-        peers=peers,
-        random=random_settings,
-        runs=shifted_mean,
-        unlabelled=unlabelled,
-    )
+    run(learners, learners=learners, peers=peers, unlabelled=unlabelled)

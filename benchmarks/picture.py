@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from benchmarks.activations import LAYER, Texts, read_store
-from benchmarks.optimal import errors_of
+from benchmarks.optimal import fits
 from benchmarks.peers import OURS
 from benchmarks.report import Kept, run
 from sparsetoken import SparseTokenProblem
@@ -89,7 +89,7 @@ def draw_bars(axes: Axes, store: Path) -> None:
 def fitted_errors(n_samples: int) -> list[float]:
     """Return test errors of the default classifier, told nothing but the samples."""
     seeds, ours = [(draw, 1000 + draw) for draw in range(DRAWS)], {"": OURS["sparsetoken"]}
-    return errors_of(ours, PROBLEM, (n_samples, DIM), 4000, seeds)[""]
+    return [error for *_, error in fits(ours, PROBLEM, (n_samples, DIM), 4000, seeds)]
 
 
 def draw_learners(axes: Axes, store: Kept) -> None:

@@ -28,7 +28,7 @@ from scipy.special import betaincinv, ndtr, ndtri
 from sklearn import datasets
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -36,7 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.families import Simulated, generator
+from benchmarks.families import Simulated, Stored, generator
 from benchmarks.families import families as all_families
 from benchmarks.intervals import INTERVAL, figures, interval_table
 from benchmarks.peers import Makers
@@ -51,23 +51,8 @@ PILOTS = [40, 80, 120]
 ROWS_OF_PILOTS = [60, 100, 150]
 LEAST = 1e-3  # what a true error below counts as
 ERROR = get_metric("error")
-STORED = ("sizes", "errors", "bars", "n_tested", "unit", "chance", "fixed")
+MEASURED = ("sizes", "errors", "bars", "n_tested", "unit", "chance", "fixed")
 """What is kept of the measurements of a pilot: of errors and, for two classes, of ranks."""
-
-
-class Rows:
-    """A table, a row a sample: pilots are parts of it, the truth is tested on what is left."""
-
-    def __init__(self, X: Any, y: Any) -> None:
-        self.X, self.y = X, y
-        self.most = int(0.9 * len(y))
-
-    def split(self, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
-        train, test = train_test_split(
-            np.arange(len(self.y)), train_size=n, stratify=self.y,
-            random_state=int(rng.integers(2**31)),
-        )  # fmt: skip
-        return (self.X[train], self.y[train]), (self.X[test], self.y[test])
 
 
 def ordinary_tables() -> dict[str, Any]:
@@ -85,7 +70,7 @@ def ordinary_tables() -> dict[str, Any]:
         "hastie": datasets.make_hastie_10_2(3000, random_state=5),
         "rare": make(12, n_informative=4, weights=[0.85], random_state=6),
     }
-    return {name: Rows(*table) for name, table in tables.items()}
+    return {name: Stored(*table) for name, table in tables.items()}
 
 
 ESTIMATORS: Makers = {
@@ -111,7 +96,7 @@ def observe_pilot(family: Any, learner: str, name: str, n: int, index: int) -> d
     rng = generator(name, n, index, "cuts")
     cuts = [cut_pilot(y, None, rng) for _ in range(2)]
     measured = pilot_points(train_on_parts((ESTIMATORS | LEARNERS)[learner](), X, y, cuts))
-    return {name: np.asarray(getattr(measured, name)).tolist() for name in STORED}
+    return {name: np.asarray(getattr(measured, name)).tolist() for name in MEASURED}
 
 
 def true_error(family: Any, learner: str, name: str, n: int, index: int) -> float:

@@ -1,4 +1,4 @@
-"""Are the plans true? ``python -m benchmarks.plan_truth [default|law|estimate|protocols]``.
+"""Are the plans true? ``python -m benchmarks.plan_truth [default|law|estimate]``.
 
 ``default``: the plan of the default classifier. 40 random problems (20 to 400 dimensions, 2 to 200
 tokens, from 20 samples on): train the planned classifier at the planned size on fresh samples and
@@ -10,99 +10,48 @@ compare its mean error with the plan, which should be within 15 % plus two stand
 ``estimate``: ``estimate_problem`` on 60 random problems (20 to 400 dimensions, 0.5 to 8 samples per
 dimension): relative error of the signal, numbers of signal tokens, and how many truths lie within
 two standard errors.
-
-``protocols``: two-step attention and pooling. For varied problems, plan the number of samples at
-300 dimensions, run the planned protocol on fresh samples again and again (by the exact reduced
-samplers, with the exact test error of each trained classifier), and compare the mean error with the
-plan. The plan is true if the mean differs from ``plan.error`` by at most three standard errors plus
-10 %. Then the errors planned for 20 to 60 samples against the planned classifier on dense samples,
-within three standard errors plus 15 %. None of these problems was looked at when the finite-size
-average behind ``plan.error`` was designed.
 """
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from benchmarks.families import train_and_test
 from benchmarks.report import Table, mean_and_error, run
 from sparsetoken import SparseTokenProblem, estimate_problem, models, plan
 from sparsetoken.inspection.estimation import PilotWarning
-from sparsetoken.planner import Plan, UnreachableError
+from sparsetoken.planner import Plan
 from sparsetoken.planner.solve import fewest_samples
-from sparsetoken.theory import optimal, oracle_error
-
-MOST_SAMPLES = 50  # per dimension: more take too long to simulate
-DIM = 300  # of the protocols
+from sparsetoken.theory import optimal
 
 
 def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
     return float(np.exp(rng.uniform(math.log(low), math.log(high))))
 
 
-def random_problem(rng: np.random.Generator, fewest: int) -> SparseTokenProblem:
+def random_problem(rng: np.random.Generator) -> SparseTokenProblem:
     """Return a problem of up to 200 tokens, a quarter of which may carry the signal."""
-    n_tokens = round(log_uniform(rng, fewest, 200))
+    n_tokens = round(log_uniform(rng, 2, 200))
     n_signal = round(log_uniform(rng, 1, max(1, n_tokens / 4)))
     signal, rate = round(rng.uniform(1.5, 8.0), 2), round(rng.uniform(0.1, 0.7), 2)
     return SparseTokenProblem(n_tokens, n_signal, signal, rate)
 
 
-def check(
-    title: str,
-    plans: Iterator[Plan],
-    count: int,
-    achieve: Callable[[Plan], list[float]],
-    bars: float,
-    allowance: float,
-    *,
-    noisy_plans: bool = False,
-) -> Any:
-    """Set so many plans beside what is achieved; return the ratios with their standard errors.
-
-    A plan is true within so many standard errors plus a fraction of it; of ``noisy_plans`` the own
-    standard error counts too.
-    """
-    true, ratios = [], []
-    table = Table(
-        *(":4", "model:12", "L:4d", "R:3d", "signal:6.2f", "rate:5.2f", "dim:4d", "n:6d"),
-        *("limit:7.4f", "planned:7.4f", "achieved:16s", "ratio:6.2f"),
-    )
-    for planned in islice(plans, count):
-        mean, error = mean_and_error(achieve(planned))
-        bar = math.hypot(error, planned.error.uncertainty if noisy_plans else 0.0)
-        true.append(bool(abs(mean - planned.error) <= bars * bar + allowance * planned.error))
-        ratios.append((mean / planned.error, error / planned.error))
-        p: Any = planned.problem
-        facts = p.n_tokens, p.n_signal, p.signal, p.positive_rate, planned.dim, planned.n_samples
-        table.add(
-            "ok" if true[-1] else "MISS", planned.model, *facts, planned.limit_error,
-            planned.error, f"{mean:.4f} ± {error:.4f}", mean / planned.error,
-        )  # fmt: skip
-    print(f"{title}: {sum(true)} of {len(true)} true", flush=True)
-    return np.array(ratios).T
-
-
 def simulate(planned: Plan, trials: int) -> list[float]:
-    """Return the errors of the planned protocol on fresh samples, again and again."""
-    model, problem, rate = models.get(planned.model), planned.problem, planned.problem.positive_rate
-    alpha, settings, errors = planned.n_samples / planned.dim, planned.settings, []
+    """Return the errors of the planned classifier on fresh samples, again and again."""
+    model, rate, errors = models.get(planned.model), planned.problem.positive_rate, []
+    alpha = planned.n_samples / planned.dim
     for trial in range(trials):
         rng = np.random.default_rng([0, trial])
         try:
-            trained = model.trial(problem, alpha, planned.dim, settings, rng)
+            trained = model.trial(planned.problem, alpha, planned.dim, planned.settings, rng)
             errors.append(float(trained.test_error))
         except models.OneClassError:
             errors.append(min(rate, 1.0 - rate))
     return errors
-
-
-# The default classifier
 
 
 Study = tuple[SparseTokenProblem, int, int]
@@ -116,7 +65,7 @@ def drawn_studies(seed: int, most: float) -> Iterator[tuple[Study, float]]:
     """
     rng = np.random.default_rng(seed)
     while True:
-        dim, problem = round(log_uniform(rng, 20, 400)), random_problem(rng, 2)
+        dim, problem = round(log_uniform(rng, 20, 400)), random_problem(rng)
         rate = problem.positive_rate
         n_samples = round(log_uniform(rng, max(20, fewest_samples(rate)), 2000))
         if n_samples * problem.n_tokens * dim > most:
@@ -137,9 +86,23 @@ def default_plans(seed: int, most: float) -> Iterator[Plan]:
 
 
 def check_default(*, problems: int = 40, trials: int = 5, seed: int = 2, most: float = 2e6) -> None:
-    plans, achieve = default_plans(seed, most), partial(simulate, trials=trials)
-    words = "within 15 % plus two standard errors"
-    ratio, noise = check(words, plans, problems, achieve, 2.0, 0.15)
+    true, ratios = [], []
+    table = Table(
+        *(":4", "L:4d", "R:3d", "signal:6.2f", "rate:5.2f", "dim:4d", "n:6d"),
+        *("optimum:7.4f", "planned:7.4f", "achieved:16s", "ratio:6.2f"),
+    )
+    for planned in islice(default_plans(seed, most), problems):
+        mean, error = mean_and_error(simulate(planned, trials))
+        true.append(bool(abs(mean - planned.error) <= 2.0 * error + 0.15 * planned.error))
+        ratios.append((mean / planned.error, error / planned.error))
+        p: Any = planned.problem
+        facts = p.n_tokens, p.n_signal, p.signal, p.positive_rate, planned.dim, planned.n_samples
+        table.add(
+            "ok" if true[-1] else "MISS", *facts, planned.limit_error,
+            planned.error, f"{mean:.4f} ± {error:.4f}", mean / planned.error,
+        )  # fmt: skip
+    print(f"within 15 % plus two standard errors: {sum(true)} of {len(true)}")
+    ratio, noise = np.array(ratios).T
     off = np.exp(np.abs(np.log(ratio)))
     print(
         f"mean ratio {ratio.mean():.3f}, scatter {np.log(ratio).std():.3f}, worst factor "
@@ -209,77 +172,5 @@ def check_estimates(*, problems: int = 60, seed: int = 0, most: float = 2e6) -> 
     )
 
 
-# Two-step attention and pooling
-
-
-def protocol_plans(model: str, seed: int) -> Iterator[Plan]:
-    """Plan for problems of all kinds, each with a target between its floor and chance.
-
-    Those whose floor is above half of chance are left out: there is little to plan for. So are
-    those that are beyond reach of a simulation.
-    """
-    rng = np.random.default_rng(seed)
-    while True:
-        problem = random_problem(rng, 5)
-        floor = oracle_error(problem, "attention" if model == "two-step" else model)
-        chance = min(problem.positive_rate, 1.0 - problem.positive_rate)
-        share = rng.uniform(0.3, 0.8)  # of the way from the floor to chance, in logarithms
-        if floor >= 0.5 * chance:
-            continue
-        error = float(f"{max(floor, 0.005) ** (1.0 - share) * chance**share:.2g}")
-        try:
-            planned = plan(dim=DIM, model=model, problem=problem, error=error)
-        except UnreachableError:
-            continue
-        if planned.n_samples <= MOST_SAMPLES * DIM:
-            yield planned
-
-
-def plans_of_few(seed: int) -> Iterator[Plan]:
-    """Plan what 20 to 60 samples achieve."""
-    rng = np.random.default_rng(seed)
-    while True:
-        n_tokens, n_samples = int(rng.integers(3, 40)), int(rng.integers(20, 61))
-        n_signal = int(rng.integers(1, n_tokens // 4 + 2))
-        dim, model = int(rng.choice([10, 30, 100, 300])), str(rng.choice(["two-step", "pooled"]))
-        signal, rate = round(rng.uniform(3.0, 9.0), 2), round(rng.uniform(0.2, 0.6), 2)
-        if n_samples < fewest_samples(rate):
-            continue
-        problem = SparseTokenProblem(n_tokens, n_signal, signal, rate)
-        planned = plan(n_samples=n_samples, dim=dim, problem=problem, model=model)
-        if planned.error <= 0.9 * min(rate, 1.0 - rate):  # something is learned
-            yield planned
-
-
-def on_dense_samples(planned: Plan, trials: int) -> list[float]:
-    """Fit the planned classifier itself to tokens, and count its errors: nothing is reduced."""
-    rate, errors = planned.problem.positive_rate, []
-    for seed in range(trials):
-        size, seeds = (planned.n_samples, planned.dim), (seed, trials + seed)
-        X, y, fresh, labels = train_and_test(planned.problem, *size, 400, seeds)
-        # The pooled classifier draws nothing.
-        seeded = {"random_state": seed} if planned.model == "two-step" else {}
-        try:
-            clf = planned.classifier(**seeded).fit(X, y)
-            errors.append(1.0 - clf.score(fresh, labels))
-        except ValueError:  # a part of the samples is of one class
-            errors.append(min(rate, 1.0 - rate))
-    return errors
-
-
-def check_protocols(*, problems: int = 16, trials: int = 40) -> None:
-    achieve = partial(simulate, trials=trials)
-    for model, count, seed in (("two-step", problems, 3), ("pooled", problems // 2, 4)):
-        check(model, protocol_plans(model, seed), count, achieve, 3.0, 0.10)
-    few, dense = 5 * problems // 2, partial(on_dense_samples, trials=5 * trials)
-    check("20 to 60 samples", plans_of_few(5), few, dense, 3.0, 0.15, noisy_plans=True)
-
-
 if __name__ == "__main__":
-    run(
-        check_default,
-        default=check_default,
-        law=fit_law,
-        estimate=check_estimates,
-        protocols=check_protocols,
-    )
+    run(check_default, default=check_default, law=fit_law, estimate=check_estimates)

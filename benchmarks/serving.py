@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 import sparsetoken as st
-from benchmarks.peers import QUICK, MaxProbe
+from benchmarks.peers import QUICK
 from benchmarks.report import Table, run
 from sparsetoken.estimate import ConvergenceWarning
 
@@ -176,12 +176,9 @@ def ways(X: st.Sequences, y: Any) -> dict[str, Score]:
     runs = st.SparseTokenClassifier(contiguous=True, n_trees=100, random_state=0)
     return {
         "sharp attention": sharp.decision_function,
-        "largest score": along,
         "mean of 4 largest": partial(along, count=4),
         "largest mean of 4 neighbors": partial(along, width=4),
         "mean token": st.PooledClassifier().fit(X, y).decision_function,
-        "MultiMax probe, 4 heads": MaxProbe().fit(X, y).decision_function,
-        "rolling-mean probe, 4 tokens": MaxProbe(1, window=4).fit(X, y).decision_function,
         "AttentionClassifier": attention.decision_function,
         f"AttentionClassifier, window={SHORT}": partial(attention.decision_function, window=SHORT),
         "SparseTokenClassifier": QUICK["sparsetoken"]().fit(X, y).decision_function,

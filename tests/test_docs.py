@@ -68,17 +68,20 @@ def test_every_command_and_option_is_in_the_reference(reference):
         assert options <= set(re.findall(r"--[a-z-]+", sections[f"sparsetoken {name}"])), name
 
 
-def test_cited_benchmarks_exist():
-    cited = set()
-    for page in PROSE:
-        for module, topics in re.findall(
-            r"python -m (benchmarks[\w.]*)((?: [a-z]+)*)", page.read_text()
-        ):
-            named = topics.split() if module == "benchmarks" else []
-            cited |= {f"benchmarks.{topic}" for topic in named} or {module}
-    assert {"benchmarks.theory", "benchmarks.robustness"} <= cited
-    for module in cited:
-        assert (ROOT / f"{module.replace('.', '/')}.py").exists(), module
+def test_cited_benchmarks_and_tests_exist():
+    text = re.sub(r"\s+", " ", " ".join(page.read_text() for page in PROSE))
+    cited = {}
+    for module, words in re.findall(r"python -m (benchmarks[\w.]*)((?: [a-z]+)*)", text):
+        if module == "benchmarks":
+            cited |= {f"benchmarks.{topic}": set() for topic in words.split()}
+        else:
+            cited.setdefault(module, set()).update(words.split())
+    assert len(cited) > 20
+    for module, modes in cited.items():
+        source = (ROOT / f"{module.replace('.', '/')}.py").read_text()
+        assert modes <= set(re.findall(r"\w+", source)), module
+    for path in re.findall(r"tests/[\w/]+\.py", text):
+        assert (ROOT / path).exists(), path
 
 
 def test_walks_through_the_house_name_what_is_there():
