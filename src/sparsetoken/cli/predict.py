@@ -5,7 +5,15 @@ from typing import Annotated, Any
 
 import sparsetoken as st
 from sparsetoken.cli.options import AsJson, Data, Model, option, read_as_in_fit, with_options
-from sparsetoken.cli.output import as_text, check_output, message, print_json, print_table, waiting
+from sparsetoken.cli.output import (
+    as_text,
+    check_output,
+    message,
+    print_json,
+    print_measures,
+    print_table,
+    waiting,
+)
 
 Columns = dict[str, list[Any]]
 
@@ -115,8 +123,7 @@ def _print(table: Columns, measures: list[Any], classes: Any) -> None:
     title = f"probability of the prediction; {score}top tokens, counted from 0, with their weights"
     print_table(list(shown), list(zip(*shown.values(), strict=True)), title)
     if measures:
-        rows = [(measure.name, str(measure)) for measure in measures]
-        print_table(("on labelled sequences", "95 % interval"), rows)
+        print_measures(measures, "on labelled sequences")
 
 
 def _token_columns(classifier: Any, dataset: Any) -> Columns:

@@ -43,7 +43,7 @@ def test_planner():
     models = {t["meta"]["model"] for t in picture["figures"][0]["data"] if "meta" in t}
     assert models == {"sparse-token", "pooled", "two-step", "vectorized", "optimal"}
     assert "Bayes floor" in names(picture)
-    assert plan.n_samples in printed(picture)
+    assert plan.n_samples in printed("planner", PLAN)
 
 
 def test_the_plan_takes_the_place_of_the_first_answer(monkeypatch):

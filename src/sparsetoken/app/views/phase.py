@@ -9,27 +9,24 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.app import figures as fig
-from sparsetoken.app.parameters import CONTROLS, Values, make_problem, slider
-from sparsetoken.app.view import Line, Send, View, per_cent, script
-from sparsetoken.app.views.learning import has_optimum, risks
+from sparsetoken.app.parameters import CONTROLS, Values, slider
+from sparsetoken.app.view import Line, Send, View
+from sparsetoken.app.views.learning import risks
+from sparsetoken.app.words import per_cent
 from sparsetoken.estimate import Estimate
 from sparsetoken.models import look
-from sparsetoken.planner.metric import get_metric
-from sparsetoken.planner.solve import least_alpha
-from sparsetoken.vocabulary import COLORS, PARAMETERS, group
+from sparsetoken.vocabulary import PARAMETERS, group
 
 _SIZE = (25, 17)
 _STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
-_LEARNERS = 41  # places where the least samples of any learner are computed
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
 _EDGE = math.log10(1.05)  # powers of ten by which one beats the other
 _MOST_GAIN = 2.0  # powers of ten at the ends of the scale of colors
 _TICKS = {"1/100": 0.01, "1/10": 0.1, "1/2": 0.5, "1": 1.0, "2": 2.0, "10": 10.0, "100": 100.0}
 _ON_MAP = "rgb(27, 31, 36)"
-_PYTHON = """\
-training = {training!r}
-alpha, split, reg = {alpha!r}, {split!r}, {reg!r}
+_PYTHON = """
+alpha, split, reg = {alpha}, {split}, {reg}
 attention = st.theory.two_step_risk(
     problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training
 )
@@ -102,11 +99,7 @@ def draw(values: Values, send: Send) -> None:
             sentence = f"{now.capitalize()}; the map is being drawn."
             if last:  # an unfinished map would give other fractions
                 sentence = _sentence(values, pairs_at, now)
-            picture = _picture(values, columns, rows, pairs_at)
-            send(picture | Line(sentence=sentence, python=script(values, _PYTHON)))
-    (drawn,) = picture["figures"]
-    for best in _best_possible(values):
-        send(Line(figures=[drawn | {"data": [*drawn["data"], best]}]))
+            send(_picture(values, columns, rows, pairs_at) | Line(sentence=sentence))
 
 
 def _fill(
@@ -125,24 +118,6 @@ def _fill(
         send(Line())  # a visitor may have moved on
 
 
-def _best_possible(values: Values) -> list[fig.Trace]:
-    """Return the line below which no learner reaches the target, if samples are an axis."""
-    across, up, target = values["x_axis"], values["y_axis"], values["error"]
-    if "alpha" not in (across, up):
-        return []
-    other, metric = up if across == "alpha" else across, get_metric("error")
-    line = []
-    for place in along(other, _LEARNERS):
-        case = values | {other: place}
-        quick, rate = case["n_signal"] == 1 and has_optimum(case), case["positive_rate"]
-        if quick and case["signal"] > 0.0 and target < min(rate, 1.0 - rate):
-            alpha = least_alpha(make_problem(case), metric, target, slider("alpha"))
-            if 0.0 < alpha < math.inf:
-                line.append({other: float(place), "alpha": alpha})
-    x, y = ([place[name] for place in line] for name in (across, up))
-    return [fig.curve(f"best possible: {per_cent(target)} error", x, y, COLORS[2])] if line else []
-
-
 def _every(places: list[float], stride: int) -> list[float]:
     """Return every so many of the places, and the last."""
     return [*places[:-1:stride], places[-1]]
@@ -153,8 +128,8 @@ def _picture(values: Values, columns: list[float], rows: list[float], pairs_at: 
     looks = _ON_MAP, "x", 11
     cross = fig.markers("now", [values[across]], [values[up]], *looks, showlegend=False)
     traces = [*_map(columns, rows, [[pairs_at[x, y] for x in columns] for y in rows]), cross]
-    x_axis = fig.quantity_axis(across, dim, ends=(columns[0], columns[-1]))
-    y_axis = fig.quantity_axis(up, ends=(rows[0], rows[-1]))
+    x_axis = fig.quantity_axis(across, (columns[0], columns[-1]), dim)
+    y_axis = fig.quantity_axis(up, (rows[0], rows[-1]), dim)
     table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
     return Line(
         figures=[fig.figure(x_axis, y_axis, traces)],
@@ -202,6 +177,7 @@ def _sentence(values: Values, pairs_at: Places, now: str) -> str:
     )
 
 
-_CONTROLS: tuple[str, ...] = ("x_axis", "y_axis", "error", "features", "Problem", "alpha")
+_CONTROLS: tuple[str, ...] = ("x_axis", "y_axis", "features", "Problem", "alpha")
 _CONTROLS += ("split", "loss", "reg", *group("two steps"))
-VIEW = View("phase", "Phase diagram", "Where does attention beat pooling?", _CONTROLS, draw)
+_QUESTION = "Where does attention beat pooling?"
+VIEW = View("phase", "Phase diagram", _QUESTION, _CONTROLS, _PYTHON, draw)
