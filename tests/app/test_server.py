@@ -111,7 +111,6 @@ def test_nothing_else_is_served(server, path):
     [
         ({"n_tokens": 0}, "Sequence length must be an integer in [1, 1000], got 0."),
         ({"loss": "zero"}, "Loss must be one of 'logistic', 'square', 'hinge', got 'zero'."),
-        ({"n_signal": 4, "n_tokens": 3}, "4 signal tokens do not fit into a sequence of 3."),
         ({"nothing": 1}, "unknown value 'nothing'"),
     ],
     ids=str,

@@ -14,7 +14,6 @@ def test_names_of_groups_stand_for_their_controls():
     assert "signal={signal}" in view.script
     assert "training" not in view.script
     for given, words in (
-        ({"n_tokens": 3, "n_signal": 4}, "4 signal tokens do not fit into a sequence of 3"),
         ({"reg": 1.0}, "unknown value 'reg'"),
         ({"n_tokens": 0}, "Sequence length"),
     ):

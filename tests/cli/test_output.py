@@ -38,15 +38,18 @@ def bags(tmp_path, monkeypatch):
 
 
 def names_of(path):
-    """Other names of a file: relative, absolute, by a detour, by symbolic links."""
+    """Other names of a file: relative, absolute, by a detour, by links."""
     folder = path.parent
     try:
         (folder / "symbolic.csv").symlink_to(path)
     except OSError:
         pytest.skip("this system allows no links")
+    os.link(path, folder / "hard.csv")
     (folder / "linked").symlink_to(folder, target_is_directory=True)
     spellings = [path.name, str(path), f"folder/../{path.name}", f"linked/{path.name}"]
-    return [*spellings, "symbolic.csv"]
+    if (folder / path.name.upper()).exists():  # where capitals do not matter
+        spellings.append(path.name.upper())
+    return [*spellings, "symbolic.csv", "hard.csv"]
 
 
 def test_no_command_overwrites_what_it_reads(run, refused, bags):
@@ -70,7 +73,7 @@ def test_no_command_overwrites_what_it_reads(run, refused, bags):
             "--tokens",
         ),
         (("report", "model.npz", "page.html", "--out", "page.html"), "--out"),
-        (("sweep", "export", "s.toml", "--store", bags, "--out", "symbolic.csv"), "--out"),
+        (("sweep", "export", "s.toml", "--store", bags, "--out", "hard.csv"), "--out"),
         (("sweep", "export", bags.with_suffix(".toml"), "--out", bags), "--out"),
         (("plan", "pilot", "p.png", "--error", 0.1, "--plot", "p.png"), "--plot"),
         (("plan", "curve", "p.png", "--error", 0.1, "--plot", "p.png"), "--plot"),

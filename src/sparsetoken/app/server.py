@@ -56,15 +56,13 @@ app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost
 app.add_middleware(Guard, most_bytes={"/api/data": MOST_BYTES})
 
 
+@app.exception_handler(ValueError)
 @app.exception_handler(RequestValidationError)
 async def explain(_: Request, error: Any) -> JSONResponse:
     """Say in a sentence what is wrong with a request."""
-    first = error.errors()[0]
-    name = str(first["loc"][-1]) if first["loc"] else ""
-    return _refuse(f"{name[:40]}: {first['msg']}")
-
-
-def _refuse(words: str) -> JSONResponse:
+    words = str(error)
+    if isinstance(error, RequestValidationError):
+        words = "; ".join(f"{str(e['loc'][-1])[:40]}: {e['msg']}" for e in error.errors())
     return JSONResponse({"detail": f"{words.encode('utf-8', 'replace').decode()[:500]}."}, 422)
 
 
@@ -107,12 +105,8 @@ async def picture(name: str, asked: Asked) -> Response:
     if name not in VIEWS:
         raise HTTPException(404, "There is no such view.")
     view = VIEWS[name]
-    try:
-        values = view.check(asked.values)
-    except ValueError as error:
-        return _refuse(str(error))
     function = view.simulate if asked.simulate and view.simulate else view.draw
-    return Lines(app.state.workers.answer(function, values))
+    return Lines(app.state.workers.answer(function, view.check(asked.values)))
 
 
 @app.put("/api/data", summary="Report on a file: read, fit, judge, plan", response_class=Lines)

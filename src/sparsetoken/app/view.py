@@ -61,8 +61,4 @@ class View:
         controls = self.controls
         for name in asked:
             check_known("value", name[:40], controls)
-        values = {name: check(c, asked.get(name, c.default)) for name, c in controls.items()}
-        length, signal = values.get("n_tokens", 1), values.get("n_signal", 1)
-        if signal > length:
-            raise ValueError(f"{signal} signal tokens do not fit into a sequence of {length}")
-        return values
+        return {name: check(c, asked.get(name, c.default)) for name, c in controls.items()}

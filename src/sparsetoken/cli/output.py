@@ -29,7 +29,8 @@ def check_output(
     if not path.parent.is_dir():
         raise RuntimeError(f"{path}: there is no folder {path.parent}")
     for read in filter(None, reads):
-        if path.resolve().is_relative_to(read.resolve()):
+        same = path.exists() and read.exists() and path.samefile(read)
+        if same or path.resolve().is_relative_to(read.resolve()):
             raise ValueError(f"{option} must not be what is read, {read}, nor in it; got {path}")
     if path.is_dir() or not os.access(path.parent, os.W_OK):
         raise RuntimeError(f"{path}: it may not be written to")

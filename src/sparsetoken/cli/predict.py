@@ -103,17 +103,18 @@ def _predictions(classifier: Any, dataset: Any, predicted: Any, scores: Any, top
 
 def _measures(classifier: Any, dataset: Any, predicted: Any, scores: Any) -> list[Any]:
     """Return how good the model is on the sequences whose label it knows."""
+    import numpy as np
+
     from sparsetoken.inspection.measures import judge
 
     if dataset.labels is None:
         return []
-    names = [str(name) for name in classifier.classes_]
-    index = {i: names.index(str(y)) for i, y in enumerate(dataset.labels) if str(y) in names}
-    if not index:
+    labels, names = dataset.labels.astype(str), classifier.classes_.astype(str)
+    known = np.isin(labels, names)
+    if not known.any():
         message(f"the labels of {dataset.path} are none of the model's: {', '.join(names)}")
         return []
-    rows, labels = list(index), classifier.classes_[list(index.values())]
-    return judge(labels, predicted[rows], scores[rows], classifier.classes_)
+    return judge(labels[known], predicted[known].astype(str), scores[known], names)
 
 
 def _print(table: Columns, measures: list[Any], classes: Any) -> None:

@@ -17,7 +17,7 @@ from app.views.drawing import (
     rates,
     trace,
 )
-from sparsetoken.app.view import per_cent
+from sparsetoken.app.words import per_cent
 
 pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceWarning")
 
