@@ -1,5 +1,7 @@
 """Tables and waiting for people; outputs that cannot be written."""
 
+import os
+
 import pytest
 
 import sparsetoken
