@@ -34,7 +34,7 @@ def quantity_axis(
 ) -> dict[str, Any]:
     """Return the axis of a quantity; with ``dim`` it tells the number of samples n beside α."""
     shown = quantity(name)
-    counted = f" (n = {dim} {shown.symbol})" if dim and name.startswith("alpha") else ""
+    counted = f" (n = {dim} α)" if dim and name == "alpha" else ""
     return axis(shown.axis + counted, ends, logarithmic=shown.logarithmic)
 
 

@@ -13,7 +13,7 @@ def per_cent(fraction: float) -> str:
 def samples(alpha: float, dim: int) -> str:
     """Return samples per dimension, and their number."""
     number = f"{alpha:.3g}" if alpha < 99.5 else f"{alpha:.0f}"
-    return f"{plural(number, 'sample')} per dimension (n = {alpha * dim:.0f})"
+    return f"{plural(number, 'sample')} per dimension (n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{alpha * dim:.0f})"
 
 
 def plural(count: int | str, noun: str) -> str:

@@ -83,7 +83,7 @@ def test_learning_says_where_a_curve_crosses_the_target():
     said = picture["sentence"].split("pooling cannot get below ")[1]
     assert float(said.split()[0]) == pytest.approx(100 * limit.test_error, abs=0.5)
     alpha, n = re.search(
-        r"attention needs (\S+) samples per dimension \(n = (\d+)\)", picture["sentence"]
+        r"attention needs (\S+) samples per dimension \(n\s=\s(\d+)\)", picture["sentence"]
     ).groups()
     assert int(n) == pytest.approx(100 * float(alpha), rel=0.01)
     floor = trace(picture, "Bayes floor")["y"]

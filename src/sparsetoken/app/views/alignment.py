@@ -37,7 +37,7 @@ def draw(values: Values, send: Send) -> None:
     cosines = [alignment(problem, alpha=alpha, **settings).cosine for alpha in alphas]
     color, meta = fig.color_of("two-step"), {"model": "two-step"}  # so that it can be pinned
     line = fig.curve("cosine", alphas, cosines, color, meta=meta)
-    x = fig.quantity_axis("alpha0", slider("alpha0"), values["features"])
+    x = fig.quantity_axis("alpha0", slider("alpha0"))
     y = fig.axis("cosine with the signal, γ", (-1.05, 1.05))
     marks = fig.mark("now", x=values["alpha0"]), fig.mark("below: away from the signal", y=0.0)
     facts = {MEASURED[name].axis: f"{getattr(now, name) + 0.0:.4g}" for name in _FACTS}

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import groupby
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -46,17 +46,11 @@ def along(name: str, size: int) -> list[Any]:
     return sorted({round(v) for v in places}) if control.whole else places
 
 
-def _errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | None]:
-    """Return the errors of attention and of pooling at places that differ in their samples only.
-
-    They are solved from one another. None stands for no problem.
-    """
-    axes = values["x_axis"], values["y_axis"]
-    cases = [values | dict(zip(axes, place, strict=True)) for place in places]
-    if cases[0]["n_signal"] > cases[0]["n_tokens"]:
-        return [None] * len(cases)
-    alphas = [case["alpha"] for case in cases]
-    both = [risks(cases[0], model, alphas) for model in ("two-step", "pooled")]
+def _errors(values: Values, alphas: list[float]) -> list[Errors | None]:
+    """Return the errors of attention and of pooling at each alpha; None stands for no problem."""
+    if values["n_signal"] > values["n_tokens"]:
+        return [None] * len(alphas)
+    both = [risks(values, model, alphas) for model in ("two-step", "pooled")]
     return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*both, strict=True)]
 
 
@@ -88,7 +82,7 @@ def draw(values: Values, send: Send) -> None:
     across, up = values["x_axis"], values["y_axis"]
     if across == up:
         raise ValueError("the two axes must differ")
-    now = f"at the cross {_text(*_errors(values, [(values[across], values[up])]))}"
+    now = f"at the cross {_text(*_errors(values, [values['alpha']]))}"
     xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
     pairs_at = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
     for right, above in _STRIDES:
@@ -105,17 +99,17 @@ def draw(values: Values, send: Send) -> None:
 def _fill(
     values: Values, columns: list[float], rows: list[float], pairs_at: Places, send: Send
 ) -> None:
-    """Compute what a grid has more than the map so far."""
-    axes = values["x_axis"], values["y_axis"]
-
-    def without_samples(place: tuple[float, float]) -> list[float]:
-        return [v for name, v in zip(axes, place, strict=True) if name != "alpha"]
-
-    new = [(x, y) for x in columns for y in rows if (x, y) not in pairs_at]
-    for _, line in groupby(sorted(new, key=without_samples), without_samples):
-        places = list(line)
-        pairs_at |= zip(places, _errors(values, places), strict=True)
-        send(Line())  # a visitor may have moved on
+    """Compute what a grid has more than the map so far: alphas together, one from the next."""
+    across, up = values["x_axis"], values["y_axis"]
+    axes = {across: columns, up: rows}
+    alphas = axes.pop("alpha", [values["alpha"]])
+    for others in product(*axes.values()):
+        cases = [values | dict(zip(axes, others, strict=True)) | {"alpha": a} for a in alphas]
+        new = [case for case in cases if (case[across], case[up]) not in pairs_at]
+        if new:
+            pairs = _errors(new[0], [case["alpha"] for case in new])
+            pairs_at |= {(c[across], c[up]): pair for c, pair in zip(new, pairs, strict=True)}
+            send(Line())  # a visitor may have moved on
 
 
 def _every(places: list[float], stride: int) -> list[float]:
