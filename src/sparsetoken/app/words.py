@@ -13,7 +13,8 @@ def per_cent(fraction: float) -> str:
 def samples(alpha: float, dim: int) -> str:
     """Return samples per dimension, and their number."""
     number = f"{alpha:.3g}" if alpha < 99.5 else f"{alpha:.0f}"
-    return f"{plural(number, 'sample')} per dimension (n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{alpha * dim:.0f})"
+    counted = f"n = {alpha * dim:.0f}".replace(" ", "\N{NO-BREAK SPACE}")
+    return f"{plural(number, 'sample')} per dimension ({counted})"
 
 
 def plural(count: int | str, noun: str) -> str:
