@@ -310,7 +310,7 @@ def test_planner_gives_a_number_at_once_and_then_the_plan(visitor):
     )
     visitor.settle()
     said = visitor.page.evaluate("window.said")
-    assert "needs about " in next(words for words in said if "needs" in words)
+    assert "At the usual settings about " in next(words for words in said if "usual" in words)
     n_samples = visitor.facts["samples"]
     assert f"needs at least {n_samples} labelled sequences" in visitor.sentence
     assert visitor.trace("the plan")[0] == [int(n_samples)]

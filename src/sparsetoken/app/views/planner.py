@@ -54,15 +54,11 @@ def _first(values: Values) -> Line:
     wanted = CLASSIFIERS if model == "best" else (model,)
     curves = ([(n, error) for of, n, error in rows if of == name] for name in wanted)
     sizes = [size for points in curves if (size := crossing(points, target))]
-    said = "does not reach the target"
-    if sizes:
-        said = f"needs about {min(sizes):.0f} labelled sequences for {per_cent(target)} error"
-    name = {"best": "the best classifier", "optimal": "the best learner"}.get(model)
-    name = name or look(model).label
-    sentence = f"{name} {said} at the usual settings; looking for better ones."
+    answer = f"about {min(sizes):.0f} labelled sequences give" if sizes else "no number gives"
+    goal = f"{per_cent(target)} error"
     return Line(
         figures=[_figure(values, rows)],
-        sentence=sentence[:1].upper() + sentence[1:],
+        sentence=f"At the usual settings {answer} {goal}; looking for better ones.",
         table=fig.by_column(("model", "n_samples", "test_error"), rows),
         facts={},
         progress="looking for the number of samples",
