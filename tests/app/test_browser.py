@@ -153,7 +153,7 @@ def test_every_view_shows_a_picture_and_the_tabs_lead_there(visitor):
             assert visitor.values["view"] == name
             assert visitor.values["signal"] == "4"  # what was set stays set
             assert visitor.page.evaluate("document.querySelector('#figure > div').data.length") > 0
-            assert visitor.page.locator("#python").text_content().startswith("import")
+            assert "signal=4, " in visitor.page.locator("#python").text_content()
 
 
 @pytest.mark.system
@@ -191,7 +191,7 @@ def test_links_restore_everything_with_what_is_pinned(visitor, browser, server):
     assert other.trace("pooled, pinned") is None
     other.move(lambda: other.press("Reset"))
     assert other.values["signal"] == "5"
-    assert "features" not in other.values
+    assert other.values["features"] == "384"
     context.close()
 
 
@@ -310,11 +310,12 @@ def test_planner_gives_a_number_at_once_and_then_the_plan(visitor):
     )
     visitor.settle()
     said = visitor.page.evaluate("window.said")
-    assert "needs about " in next(words for words in said if "needs" in words)
+    assert "At the usual settings about " in next(words for words in said if "usual" in words)
     n_samples = visitor.facts["samples"]
     assert f"needs at least {n_samples} labelled sequences" in visitor.sentence
     assert visitor.trace("the plan")[0] == [int(n_samples)]
-    ticks = visitor.page.evaluate("document.querySelector('#figure > div').layout.xaxis.ticktext")
+    ticks = list(filter(None, visitor.page.locator("#figure .xtick").all_text_contents()))
+    assert len(ticks) > 2
     assert all(re.fullmatch(r"[\d.]+(e\+?\d+)?", tick) for tick in ticks)
 
 

@@ -26,7 +26,7 @@ def check_figure(figure):
 def test_first_and_last_picture(view):
     given = {"x_axis": "n_signal", "y_axis": "signal", "n_tokens": 3} if view == "phase" else {}
     pictures = [line for line in lines(view, ODD | given) if "figures" in line]
-    assert len(pictures) > 1
+    assert len(pictures) > (view != "alignment")  # which is quick
     for line in pictures:
         assert len(line["sentence"]) < 400
         assert line["sentence"][0].isupper()
@@ -35,28 +35,16 @@ def test_first_and_last_picture(view):
             check_figure(figure)
 
 
-@pytest.mark.parametrize(
-    ("ends", "labels"),
-    [
-        ((0.1, 1.0), ["0.1", "0.2", "0.3", "0.5", "0.7", "1"]),
-        ((0.1, 20.0), ["0.1", "0.2", "0.5", "1", "2", "5", "10", "20"]),
-        ((1e-6, 100.0), ["1e-06", "1e-05", "0.0001", "0.001", "0.01", "0.1", "1", "10", "100"]),
-    ],
-)
-def test_ticks_of_a_logarithmic_axis(ends, labels):
-    found = figures.axis("x_1", ends, logarithmic=True)
-    assert found["title"]["text"] == "x<sub>1</sub>"
-    assert found["range"] == pytest.approx([math.log10(end) for end in ends])
-    low, high = 0.999 * ends[0], 1.001 * ends[1]
-    pairs = zip(found["tickvals"], found["ticktext"], strict=True)
-    assert [text for tick, text in pairs if low <= tick <= high] == labels
+def test_a_logarithmic_axis():
+    narrow, wide = (figures.axis("x_1", (0.1, end), logarithmic=True) for end in (20.0, 1e4))
+    assert narrow["title"]["text"] == "x<sub>1</sub>"
+    assert narrow["range"] == pytest.approx([-1.0, math.log10(20.0)])
+    assert (narrow["dtick"], wide["dtick"]) == ("D2", 1)  # 1 2 5, and powers of ten
 
 
-def test_samples_are_counted_where_the_dimension_is_known():
-    found = figures.quantity_axis("alpha", 50, ends=(0.1, 20.0))
-    assert "1<br>n=50" in found["ticktext"]
-    assert "2" in found["ticktext"]
-    assert all("n=" not in text for text in figures.quantity_axis("reg", 50, over=[1])["ticktext"])
+def test_samples_are_counted_beside_their_number_per_dimension():
+    assert figures.quantity_axis("alpha", dim=50)["title"]["text"].endswith("α (n = 50 α)")
+    assert "n =" not in figures.quantity_axis("reg", dim=50)["title"]["text"]
 
 
 def test_a_curve_for_each_model_without_what_is_not_known():
@@ -68,8 +56,7 @@ def test_a_curve_for_each_model_without_what_is_not_known():
 
 
 def test_marks_lie_across():
-    shape, label = figures.mark("now", x=100.0, log=True)
-    assert (shape["x0"], shape["x1"], shape["yref"]) == (100.0, 100.0, "y domain")
-    assert label["x"] == 2.0  # labels of a logarithmic axis have exponents
-    shape, label = figures.mark("floor", y=0.5)
-    assert (shape["y0"], shape["xref"], label["y"]) == (0.5, "x domain", 0.5)
+    upright, level = figures.mark("now", x=100.0), figures.mark("floor", y=0.5)
+    assert (upright["x0"], upright["x1"], upright["yref"]) == (100.0, 100.0, "y domain")
+    assert (level["y0"], level["y1"], level["xref"]) == (0.5, 0.5, "x domain")
+    assert (upright["label"]["text"], level["label"]["text"]) == ("now", "floor")

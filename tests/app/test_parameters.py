@@ -28,12 +28,6 @@ def test_limits_are_those_of_the_sliders(name, value, words):
         check(CONTROLS[name], value)
 
 
-def test_what_need_not_be_given():
-    assert check(CONTROLS["features"], None) is None
-    with pytest.raises(ValueError, match="Features per token"):
-        check(VIEWS["planner"].controls["features"], None)
-
-
 def test_controls_that_depend_on_others_are_there():
     for name, (other, value, _) in DEPENDENT.items():
         assert name in CONTROLS

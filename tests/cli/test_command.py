@@ -55,7 +55,7 @@ def test_lists_and_the_size_of_a_test_set_load_no_numerics():
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("sparsetoken figure learn", ["learning-curves"]),
+        ("sparsetoken sweep ex", ["export"]),
         ("sparsetoken theory --lr-", ["--lr-readout", "--lr-bias", "--lr-query"]),
     ],
 )

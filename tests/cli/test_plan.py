@@ -181,6 +181,4 @@ def test_a_curve_that_is_not_there(refused):
 def test_a_curve_that_is_no_text(refused, tmp_path):
     path = tmp_path / "x.npz"
     path.write_bytes(b"PK\x03\x04\xce")
-    refused(
-        ("plan", "curve", path, "--error", "0.1"), 2, "x.npz is not text: a table with n_samples"
-    )
+    refused(("plan", "curve", path, "--error", "0.1"), 2, "x.npz: 'utf-8' codec")

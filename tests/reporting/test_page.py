@@ -8,6 +8,7 @@ from scipy.integrate import trapezoid
 import sparsetoken as st
 from reporting.samples import CLF, NEW, NEW_Y, X, Y, check_page, three_classes
 from sparsetoken.reporting import gather
+from sparsetoken.reporting.page import render
 from sparsetoken.vocabulary import COLORS, SPEAKS
 
 
@@ -26,6 +27,8 @@ def test_page_shows_the_tokens_and_says_what_each_speaks_for(tmp_path):
     sure = [one for one in evidence.right if one.label == "1"]
     assert all(one.explanation.contributions[one.explanation.weights.argmax()] > 0 for one in sure)
     assert text.count('class="strip"') == len(evidence.right) + len(evidence.wrong)
+    shown, words = evidence.right[0], [f"<{i}>" for i in range(NEW.shape[1])]
+    assert 'title="token 2 &lt;2&gt;: ' in render(evidence, "", {shown.name: words})
 
 
 def test_a_recall_that_is_not_shown_says_why(tmp_path):

@@ -12,56 +12,37 @@ Figure = dict[str, Any]
 Trace = dict[str, Any]
 
 SOFT, INK = "var(--soft)", "var(--ink)"
-_MANY, _FEW = 1.2, 3.0  # decades up to which 1 2 3 5 7, and 1 2 5, are labelled
+_FEW = 3.0  # decades up to which 1 2 5 are labelled
 
 
 def axis(
-    title: str,
-    ends: tuple[float, float] | None = None,
-    *,
-    over: Iterable[float] = (),
-    logarithmic: bool = False,
-    dim: int | None = None,
+    title: str, ends: tuple[float, float] | None = None, *, logarithmic: bool = False
 ) -> dict[str, Any]:
-    """Return an axis whose every label is a number that can be read.
-
-    ``over`` has values that a logarithmic axis without ends will show. With ``dim`` it counts
-    samples per dimension and has their number too.
-    """
+    """Return an axis whose every label is a number that can be read."""
     settings: dict[str, Any] = {"title": {"text": re.sub(r"_(\w)", r"<sub>\1</sub>", title)}}
     if not logarithmic:
         return settings | ({"range": ends} if ends else {})
-    shown = ends or [value for value in over if 0.0 < value < math.inf] or (0.1, 1.0)
-    low, high = math.log10(min(shown)), math.log10(max(shown))
-    factors = "12357" if high - low < _MANY else "125" if high - low < _FEW else "1"
-    counted = "125" if high - low < _MANY else "1"  # more have no room on a phone
-    ticks = [
-        (float(f"{factor}e{power}"), factor in counted)
-        for power in range(math.floor(low) - 1, math.ceil(high) + 2)
-        for factor in factors
-    ]
-    settings["tickvals"] = [tick for tick, _ in ticks]
-    settings["ticktext"] = [
-        f"{tick:g}<br>n={tick * dim:.0f}" if dim and counts else f"{tick:g}"
-        for tick, counts in ticks
-    ]
-    return settings | {"type": "log"} | ({"range": [low, high]} if ends else {})
+    settings |= {"type": "log", "tickformat": "~g", "dtick": "D2"}
+    if ends:
+        low, high = map(math.log10, ends)
+        settings |= {"range": [low, high], "dtick": "D2" if high - low < _FEW else 1}
+    return settings
 
 
-def quantity_axis(name: str, dim: int | None = None, **looks: Any) -> dict[str, Any]:
-    """Return the axis of a quantity of the vocabulary; those that count samples get their n."""
+def quantity_axis(
+    name: str, ends: tuple[float, float] | None = None, dim: int | None = None
+) -> dict[str, Any]:
+    """Return the axis of a quantity; with ``dim`` it tells the number of samples n beside α."""
     shown = quantity(name)
-    counted = dim if name.startswith("alpha") else None
-    return axis(shown.axis, logarithmic=shown.logarithmic, dim=counted, **looks)
+    counted = f" (n = {dim} α)" if dim and name == "alpha" else ""
+    return axis(shown.axis + counted, ends, logarithmic=shown.logarithmic)
 
 
 def figure(
     x: dict[str, Any], y: dict[str, Any], traces: Iterable[Trace], marks: Iterable[Any] = ()
 ) -> Figure:
-    """Return a figure; marks are pairs of a shape and its label."""
-    shapes, labels = zip(*marks, strict=True) if marks else ((), ())
-    layout = {"xaxis": x, "yaxis": y, "shapes": list(shapes), "annotations": list(labels)}
-    return {"data": list(traces), "layout": layout}
+    """Return a figure."""
+    return {"data": list(traces), "layout": {"xaxis": x, "yaxis": y, "shapes": list(marks)}}
 
 
 def curve(
@@ -112,17 +93,15 @@ def color_of(model: str) -> str:
     return INK if color == "#000000" else color
 
 
-def mark(text: str, x: float | None = None, y: float | None = None, log: bool = False) -> Any:
+def mark(text: str, x: float | None = None, y: float | None = None) -> Any:
     """Return a dotted line across a figure with a word at its end: upright at x, or level at y."""
-    along, across, value = ("y", "x", x) if y is None else ("x", "y", y)
-    span = {f"{along}ref": f"{along} domain", f"{along}0": 0, f"{along}1": 1}
-    shape = {"type": "line", f"{across}0": value, f"{across}1": value, **span}
-    label = {f"{along}ref": f"{along} domain", along: 0 if along == "y" else 1}
-    label |= {"xanchor": "left" if along == "y" else "right", "yanchor": "bottom"}
-    place = math.log10(value) if log and value else value  # Plotly wants it so of labels
-    line = {"color": SOFT, "dash": "dot", "width": 1.5}
-    words = {"text": f" {text} ", "showarrow": False, "font": {"color": SOFT}, across: place}
-    return shape | {"line": line}, label | words
+    line = {"type": "line", "line": {"color": SOFT, "dash": "dot", "width": 1.5}}
+    label = {"text": text, "font": {"color": SOFT}, "textposition": "end", "textangle": 0}
+    if y is None:
+        label |= {"xanchor": "left", "yanchor": "bottom"}
+        return line | {"x0": x, "x1": x, "yref": "y domain", "y0": 1, "y1": 0, "label": label}
+    label |= {"xanchor": "right", "yanchor": "bottom"}
+    return line | {"y0": y, "y1": y, "xref": "x domain", "x0": 0, "x1": 1, "label": label}
 
 
 def by_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:

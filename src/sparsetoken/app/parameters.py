@@ -22,7 +22,7 @@ _OF_THE_PAGE = (
     Quantity("alpha_max", "curves up to", "α", "Where the horizontal axis ends.", default=20.0,
              slider=(1.0, 100.0), logarithmic=True),
     Quantity("features", "features per token", "d",
-             "Dimension of your tokens: the page then shows numbers of samples n beside α.",
+             "Dimension of your tokens; it gives the number of samples n beside α.", default=384,
              whole=True, slider=(10, 5000), logarithmic=True),
     Quantity("quantity", "shown", "", "What the curves show.", default="test_error",
              options=("test_error", "train_loss", "auc", "recall", "training")),
@@ -102,10 +102,7 @@ def describe(control: Quantity) -> dict[str, Any]:
 
 def check(control: Quantity, value: Any) -> Any:
     """Return the value of a control in the right type, or raise ValueError with its label."""
-    if value is None and control.default is None:
-        return None
-    label = control.label[:1].upper() + control.label[1:]
-    return replace(control, name=label).check(value)
+    return replace(control, name=control.label[:1].upper() + control.label[1:]).check(value)
 
 
 def slider(name: str) -> tuple[float, float]:

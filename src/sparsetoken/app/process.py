@@ -30,7 +30,6 @@ class Stopped(BaseException):
 def work(link: socket.socket) -> None:
     """Answer requests until the server has ended."""
     end_with_parent()
-    _be_quiet()
     requests = link.makefile("rb")
     with suppress(EOFError, OSError):
         while True:
@@ -57,13 +56,8 @@ def _answer(link: socket.socket, function: Callable[..., None], *arguments: Any)
     link.sendall(b"\n")
 
 
-def _be_quiet() -> None:
-    """Compute in one thread, without warnings: results say what they are."""
-    warnings.simplefilter("ignore")
-    threadpool_limits(1, user_api="blas")
-
-
-_be_quiet()
+warnings.simplefilter("ignore")  # results say what they are
+threadpool_limits(1, user_api="blas")
 _values = VIEWS["learning"].check({})
 for _loss in VIEWS["learning"].controls["loss"].options:
     for _model in CLASSIFIERS:

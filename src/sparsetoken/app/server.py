@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import uvicorn
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict
@@ -30,11 +31,12 @@ from sparsetoken.app.views import VIEWS
 from sparsetoken.app.workers import Workers
 
 _STATIC = Path(__file__).with_name("static")
-_LINES = "application/x-ndjson"
-_ANSWER: Any = {
-    "response_class": Response,
-    "responses": {200: {"content": {_LINES: {}}, "description": "Lines of JSON, as they come."}},
-}
+
+
+class Lines(StreamingResponse):
+    """Lines of JSON, as they come."""
+
+    media_type = "application/x-ndjson"
 
 
 @asynccontextmanager
@@ -50,18 +52,17 @@ app = FastAPI(
     redoc_url=None,
     openapi_url="/api/openapi.json",
 )
+app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
 app.add_middleware(Guard, most_bytes={"/api/data": MOST_BYTES})
 
 
+@app.exception_handler(ValueError)
 @app.exception_handler(RequestValidationError)
 async def explain(_: Request, error: Any) -> JSONResponse:
     """Say in a sentence what is wrong with a request."""
-    first = error.errors()[0]
-    name = str(first["loc"][-1]) if first["loc"] else ""
-    return _refuse(f"{name[:40]}: {first['msg']}")
-
-
-def _refuse(words: str) -> JSONResponse:
+    words = str(error)
+    if isinstance(error, RequestValidationError):
+        words = "; ".join(f"{str(e['loc'][-1])[:40]}: {e['msg']}" for e in error.errors())
     return JSONResponse({"detail": f"{words.encode('utf-8', 'replace').decode()[:500]}."}, 422)
 
 
@@ -73,7 +74,7 @@ async def explorer() -> dict[str, Any]:
             "title": view.title,
             "question": view.question,
             "controls": list(view.controls),
-            "defaults": view.defaults,
+            "python": view.script,
             "simulates": view.simulate is not None,
         }
         for view in VIEWS.values()
@@ -98,21 +99,17 @@ class Asked(BaseModel):
     """Whether to add points of a simulation, where the view has one."""
 
 
-@app.post("/api/views/{name}", summary="A picture, coarse and then refined", **_ANSWER)
+@app.post("/api/views/{name}", summary="A picture, coarse and then refined", response_class=Lines)
 async def picture(name: str, asked: Asked) -> Response:
     """Draw a view."""
     if name not in VIEWS:
         raise HTTPException(404, "There is no such view.")
     view = VIEWS[name]
-    try:
-        values = view.check(asked.values)
-    except ValueError as error:
-        return _refuse(str(error))
     function = view.simulate if asked.simulate and view.simulate else view.draw
-    return StreamingResponse(app.state.workers.answer(function, values), media_type=_LINES)
+    return Lines(app.state.workers.answer(function, view.check(asked.values)))
 
 
-@app.put("/api/data", summary="Report on a file of sequences: read, fit, judge, plan", **_ANSWER)
+@app.put("/api/data", summary="Report on a file: read, fit, judge, plan", response_class=Lines)
 async def put_data(request: Request, about: Annotated[Upload, Query()]) -> Response:
     """Study a file, which is the body."""
     try:
@@ -126,7 +123,7 @@ async def put_data(request: Request, about: Annotated[Upload, Query()]) -> Respo
             async for line in app.state.workers.answer(study, *asked):
                 yield line
 
-    return StreamingResponse(answer(), media_type=_LINES)
+    return Lines(answer())
 
 
 # The page, and plotly.js as it is installed; the routes above go first.

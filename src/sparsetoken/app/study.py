@@ -3,7 +3,7 @@
 import re
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import chdir, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +12,8 @@ import numpy as np
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from sparsetoken.app.view import Line, Send, per_cent
+from sparsetoken.app.view import Line, Send
+from sparsetoken.app.words import per_cent
 
 MOST_BYTES = 200_000_000
 _MOST_NUMBERS = 20_000_000  # of all tokens; more would take minutes
@@ -77,10 +78,8 @@ def study(path: Path, options: dict[str, Any], error: float, send: Send) -> None
     with suppress(Exception):  # what is wrong is said when the file is read
         columns = list(open_table(path).kinds) if is_table(path) else []
     send(Line(columns=columns, progress="reading"))
-    try:
-        data = read_dataset(path, max_numbers=_MOST_NUMBERS, **options).with_labels()
-    except ValueError as wrong:  # a visitor knows the name of the file, not where it is kept
-        raise ValueError(str(wrong).replace(f"{path.parent}/", "")) from None
+    with chdir(path.parent):  # a visitor knows the name of the file, not where it is kept
+        data = read_dataset(path.name, max_numbers=_MOST_NUMBERS, **options).with_labels()
     X, y, groups = data.sequences, np.asarray(data.labels), data.groups
     send(Line(progress="fitting"))
     kept, tested = hold_out(y, groups, _HELD_OUT, random_state=0)

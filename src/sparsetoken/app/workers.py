@@ -12,7 +12,6 @@ from sparsetoken.app.view import Line
 from sparsetoken.experiments.executors import process_context
 
 _CONTEXT = process_context("sparsetoken.app.process")
-_MOST = 16  # requests at work at once; others wait
 _SPARE, _KEPT = 2, 4  # processes that wait for requests: at least, and at most
 _PATIENCE = 1.0  # seconds in which a process may come to its next line before it is ended
 _LONGEST_LINE = 2**30  # bytes
@@ -51,7 +50,6 @@ class Workers:
     """The processes of a server."""
 
     def __init__(self) -> None:
-        self._turns = asyncio.Semaphore(_MOST)
         self._all: set[_Worker] = set()
         self._idle: list[_Worker] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -60,20 +58,19 @@ class Workers:
 
     async def answer(self, function: Callable[..., None], *arguments: Any) -> AsyncIterator[bytes]:
         """Yield the lines of an answer as they come; whoever stops listening stops the work."""
-        async with self._turns:
-            worker = self._idle.pop() if self._idle else await self._start()
-            if not self._idle:  # the next request need not wait
-                self._in_background(self._add_spare())
-            line = b"none yet"
-            try:
-                worker.ask(function, *arguments)
-                while (line := await worker.read()).strip():
-                    yield line
-            finally:
-                self._in_background(self._release(worker, line))
-            if not line and worker in self._all:  # it was not ended by the server
-                sentence = "The process that computed this has died."
-                yield json.dumps(Line(error=sentence)).encode() + b"\n"
+        worker = self._idle.pop() if self._idle else await self._start()
+        if not self._idle:  # the next request need not wait
+            self._in_background(self._add_spare())
+        line = b"none yet"
+        try:
+            worker.ask(function, *arguments)
+            while (line := await worker.read()).strip():
+                yield line
+        finally:
+            self._in_background(self._release(worker, line))
+        if not line and worker in self._all:  # it was not ended by the server
+            sentence = "The process that computed this has died."
+            yield json.dumps(Line(error=sentence)).encode() + b"\n"
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -13,7 +13,6 @@ from sparsetoken.cli.options import option
 from sparsetoken.cli.output import message
 
 app = typer.Typer(
-    help="Find the few tokens that matter in a sequence.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help comes in half the time

@@ -5,18 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option, starting_with
+from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import check_output, message, print_json, print_result, waiting
 from sparsetoken.experiments.figures import SUMMARIES, WIDTHS, get_figure
 
 
 def figure(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="Its name; leave it out for the list.", autocompletion=starting_with(SUMMARIES)
-        ),
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help="Its name; leave it out for the list.")] = None,
     quick: Annotated[
         bool, option("Smaller sizes: within a minute on two processors.", "--quick")
     ] = False,

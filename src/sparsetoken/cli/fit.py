@@ -6,7 +6,14 @@ from typing import Annotated, Any
 
 import sparsetoken as st
 from sparsetoken.cli.options import AsJson, Data, option, with_options
-from sparsetoken.cli.output import as_text, check_output, message, print_result, waiting
+from sparsetoken.cli.output import (
+    as_text,
+    check_output,
+    message,
+    print_measures,
+    print_result,
+    waiting,
+)
 from sparsetoken.vocabulary import PARAMETERS
 
 
@@ -48,9 +55,10 @@ def fit(
     dataset = everything.with_labels()
     classifier = _classifier(model, reg, random_state)
     report: dict[str, Any] = {"model": model.value, "sequences": len(dataset)}
+    measures = []
     if held_out:
         with waiting("judging on held-out sequences"):
-            report |= _judge_held_out(classifier, dataset, held_out, random_state)
+            measures, report["held_out"] = _judge(classifier, dataset, held_out, random_state)
     with waiting("fitting"):
         _fit(classifier, dataset, slice(None))
     report["classes"] = [str(name) for name in classifier.classes_]
@@ -60,7 +68,13 @@ def fit(
     st.save(classifier, out, notes={"roles": dataset.roles.to_dict()})
     report["file"] = str(out)
     message(everything.label_summary)
-    print_result(as_json, report, ("fitted", ""), _lines(report))
+    for measure in measures if as_json else ():
+        name = f"held_out_{measure.name.lower().replace(' ', '_').replace('%', 'percent')}"
+        report |= {name: measure.value, f"{name}_interval": [measure.low, measure.high]}
+    lines = [(name.replace("_", " "), as_text(value)) for name, value in report.items()]
+    print_result(as_json, report, ("fitted", ""), lines)
+    if measures and not as_json:
+        print_measures(measures, "on held-out sequences")
 
 
 def _classifier(kind: Kind, reg: float | None, random_state: int) -> Any:
@@ -83,10 +97,8 @@ def _fit(classifier: Any, dataset: Any, rows: Any) -> None:
     classifier.fit(dataset.sequences[rows], dataset.labels[rows], **options)
 
 
-def _judge_held_out(
-    classifier: Any, dataset: Any, fraction: float, random_state: int
-) -> dict[str, Any]:
-    """Return measures on held-out sequences of a fit to the others."""
+def _judge(classifier: Any, dataset: Any, fraction: float, random_state: int) -> Any:
+    """Return measures on held-out sequences of a fit to the others, and how many these are."""
     from sparsetoken.inspection.measures import hold_out, judge
 
     labels = dataset.labels
@@ -97,18 +109,4 @@ def _judge_held_out(
     _fit(classifier, dataset, kept)
     held = dataset.sequences[tested]
     predicted, scores = classifier.predict(held), classifier.decision_function(held)
-    report: dict[str, Any] = {"held_out": len(tested)}
-    for measure in judge(labels[tested], predicted, scores, classifier.classes_):
-        name = f"held_out_{measure.name.lower().replace(' ', '_').replace('%', 'percent')}"
-        report |= {name: measure.value, f"{name}_interval": [measure.low, measure.high]}
-    return report
-
-
-def _lines(report: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the report as text, each interval beside its value."""
-    texts = {name: as_text(value) for name, value in report.items()}
-    for name in [name for name in report if name.endswith("_interval")]:
-        low, high = report[name]
-        texts[name.removesuffix("_interval")] += f" ({low:.3f}…{high:.3f})"
-        del texts[name]
-    return [(name.replace("_", " "), text) for name, text in texts.items()]
+    return judge(labels[tested], predicted, scores, classifier.classes_), len(tested)

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,11 +67,6 @@ PopulationFile = Annotated[
 ]
 
 
-def starting_with(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return the completion of a shell: those of the names that begin with what is typed."""
-    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
-
-
 def with_options(
     *names: str, no_default: tuple[str, ...] = (), **options: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -114,12 +109,11 @@ def _option(quantity: Quantity, with_default: bool) -> Any:
         return Annotated[bool | None, option(text, quantity.option)]
     if quantity.name == "model":
         text = f"One of {', '.join(models.names())}, or the import path of a pooling."
+    if with_default and quantity.default is not None:
+        text += f" [default: {quantity.default}]"
     word = bool(quantity.options) or isinstance(quantity.default, str)
     kind: type = str if word else int if quantity.whole else float
-    metavar = {str: "NAME", int: "INTEGER", float: "NUMBER"}[kind]
-    shown = str(quantity.default) if with_default and quantity.default is not None else False
-    looks = {"metavar": metavar, "parser": kind, "show_default": shown}
-    return Annotated[kind | None, option(text, quantity.option, **looks)]
+    return Annotated[kind | None, option(text, parser=kind)]
 
 
 def read_as_in_fit(data: Path, model: Path, reading: dict[str, Any]) -> Any:

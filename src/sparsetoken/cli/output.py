@@ -2,7 +2,7 @@
 
 import json
 import math
-import tempfile
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,23 +28,12 @@ def check_output(
         import_extra("pyarrow", f"{path}: Parquet")
     if not path.parent.is_dir():
         raise RuntimeError(f"{path}: there is no folder {path.parent}")
-    check_not_read(path, option, reads)
-    try:
-        if path.exists():
-            path.open("ab").close()
-        tempfile.TemporaryFile(dir=path.parent).close()  # a new file takes the place of the old
-    except OSError as error:
-        raise RuntimeError(f"{path}: it may not be written to: {error.strerror}") from None
-
-
-def check_not_read(path: Path, option: str, reads: Iterable[Path | None]) -> None:
-    """Refuse to write to what the command reads, or into it, by whichever of its names."""
     for read in filter(None, reads):
-        # Links have other names, also those in a folder.
-        files = (read, *read.rglob("*")) if path.exists() else ()
-        same = any(file.exists() and path.samefile(file) for file in files)
+        same = path.exists() and read.exists() and path.samefile(read)
         if same or path.resolve().is_relative_to(read.resolve()):
             raise ValueError(f"{option} must not be what is read, {read}, nor in it; got {path}")
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise RuntimeError(f"{path}: it may not be written to")
 
 
 def print_result(
@@ -91,6 +80,11 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
         table.add_row(*row)
     console = Console()
     (console if console.is_terminal else Console(width=1000)).print(table)
+
+
+def print_measures(measures: Sequence[Any], judged: str) -> None:
+    """Print measures of a classifier with their intervals."""
+    print_table((judged, "95 % interval"), [(m.name, str(m)) for m in measures])
 
 
 def as_text(value: Any) -> str:

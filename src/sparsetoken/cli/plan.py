@@ -141,8 +141,6 @@ def plan_from_curve(
 
         try:
             table = read_curve(file.read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            raise ValueError(f"{file} is not text: a table with n_samples and error") from None
         except ValueError as wrong:
             raise ValueError(f"{file}: {wrong}") from None
         if n_test is not None:

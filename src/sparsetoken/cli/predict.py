@@ -5,7 +5,15 @@ from typing import Annotated, Any
 
 import sparsetoken as st
 from sparsetoken.cli.options import AsJson, Data, Model, option, read_as_in_fit, with_options
-from sparsetoken.cli.output import as_text, check_output, message, print_json, print_table, waiting
+from sparsetoken.cli.output import (
+    as_text,
+    check_output,
+    message,
+    print_json,
+    print_measures,
+    print_table,
+    waiting,
+)
 
 Columns = dict[str, list[Any]]
 
@@ -95,17 +103,18 @@ def _predictions(classifier: Any, dataset: Any, predicted: Any, scores: Any, top
 
 def _measures(classifier: Any, dataset: Any, predicted: Any, scores: Any) -> list[Any]:
     """Return how good the model is on the sequences whose label it knows."""
+    import numpy as np
+
     from sparsetoken.inspection.measures import judge
 
     if dataset.labels is None:
         return []
-    names = [str(name) for name in classifier.classes_]
-    index = {i: names.index(str(y)) for i, y in enumerate(dataset.labels) if str(y) in names}
-    if not index:
+    labels, names = dataset.labels.astype(str), classifier.classes_.astype(str)
+    known = np.isin(labels, names)
+    if not known.any():
         message(f"the labels of {dataset.path} are none of the model's: {', '.join(names)}")
         return []
-    rows, labels = list(index), classifier.classes_[list(index.values())]
-    return judge(labels, predicted[rows], scores[rows], classifier.classes_)
+    return judge(labels[known], predicted[known].astype(str), scores[known], names)
 
 
 def _print(table: Columns, measures: list[Any], classes: Any) -> None:
@@ -115,8 +124,7 @@ def _print(table: Columns, measures: list[Any], classes: Any) -> None:
     title = f"probability of the prediction; {score}top tokens, counted from 0, with their weights"
     print_table(list(shown), list(zip(*shown.values(), strict=True)), title)
     if measures:
-        rows = [(measure.name, str(measure)) for measure in measures]
-        print_table(("on labelled sequences", "95 % interval"), rows)
+        print_measures(measures, "on labelled sequences")
 
 
 def _token_columns(classifier: Any, dataset: Any) -> Columns:

@@ -18,11 +18,7 @@ def report(
     plan: Annotated[
         bool, option("Say what more samples would bring; slow.", "--plan/--no-plan")
     ] = True,
-    token_text: Annotated[
-        str | None, option("Column with a text for each token, shown beside it.")
-    ] = None,
     title: Annotated[str | None, option("Heading; by default the file's name.")] = None,
-    random_state: Annotated[int, option("Seed of the folds.")] = 0,
     **reading: Any,
 ) -> None:
     """Write a page that a colleague can read: how good, which signal, which tokens, what next.
@@ -34,9 +30,6 @@ def report(
     check_output(out, [".html"], reads=(model, data, reading.get("labels")))
     classifier: Any = st.load(model)
     dataset = read_as_in_fit(data, model, reading).with_labels()
-    texts = None if token_text is None else _texts(dataset, token_text)
-    judging: Any = {"groups": dataset.groups, "fpr": fpr, "error": error, "plan": plan}
-    judging["random_state"] = random_state
     with waiting("judging; refits and the plan may take a minute"):
         evidence = st.report(
             classifier,
@@ -44,28 +37,13 @@ def report(
             dataset.labels,
             out,
             title=title or f"{data.stem}: {type(classifier).__name__}",
-            token_texts=texts,
-            **judging,
+            groups=dataset.groups,
+            fpr=fpr,
+            error=error,
+            plan=plan,
         )
     for measure in evidence.measures:
         message(f"{measure.name} {measure}")
     if evidence.no_recall:
         message(evidence.no_recall)
     message(f"report: {out}")
-
-
-def _texts(dataset: Any, column: str) -> dict[str, list[str]]:
-    """Return the text of each token, by name of the sequence."""
-    from sparsetoken.files import is_table, open_table
-    from sparsetoken.sequences.forms import find_name
-
-    if not is_table(dataset.path):
-        raise ValueError(f"--token-text needs a table with one token per row, got {dataset.path}")
-    table = open_table(dataset.path)
-    name = find_name(column, list(table.kinds), str(dataset.path))
-    every = [str(text) for text in table.read([name], [])[name].to_pylist()]
-    offsets = dataset.sequences.offsets
-    return {
-        str(name): [every[row] for row in dataset.rows[offsets[i] : offsets[i + 1]]]
-        for i, name in enumerate(dataset.ids)
-    }

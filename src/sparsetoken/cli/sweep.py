@@ -10,7 +10,6 @@ import typer
 
 from sparsetoken.cli.options import AsJson, Scheduler, Workers, open_executor, option
 from sparsetoken.cli.output import (
-    check_not_read,
     check_output,
     message,
     print_json,
@@ -69,7 +68,6 @@ def run_sweep(
     """  # noqa: D301 (the backslash keeps the lines of the example)
     from sparsetoken.experiments import run
 
-    check_not_read(store or file.with_suffix(".db"), "--store", [file])
     with (
         _opened(file, store, read_only=False) as (opened, sweep),
         open_executor(workers, scheduler) as executor,

@@ -4,13 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sparsetoken.cli.options import (
-    AsJson,
-    PopulationFile,
-    read_population,
-    starting_with,
-    with_options,
-)
+from sparsetoken.cli.options import AsJson, PopulationFile, read_population, with_options
 from sparsetoken.cli.output import message, print_result
 from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
@@ -22,10 +16,7 @@ _PARAMETERS = [n for n in PARAMETERS if n not in (*_OTHERS, "kinds", "label_erro
 def theory(
     quantity: Annotated[
         str | None,
-        typer.Argument(
-            help="One or several, with commas; leave it out for the list.",
-            autocompletion=starting_with(MEASURED),
-        ),
+        typer.Argument(help="One or several, with commas; leave it out for the list."),
     ] = None,
     population: PopulationFile = None,
     as_json: AsJson = False,

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 
 import pytest
@@ -68,10 +69,11 @@ def rates(values):
     return {name: values[name] for name in RATES}
 
 
-def printed(picture):
+def printed(view, given=None):
     """Run the script of a view and return the numbers that it prints."""
-    shown = io.StringIO()
+    values, shown = checked(view, given), io.StringIO()
+    code = re.sub(r"\{(\w+)\}", lambda name: json.dumps(values[name[1]]), VIEWS[view].script)
     with contextlib.redirect_stdout(shown):
-        exec(picture["python"], {})
+        exec(code, {})
     found = re.findall(r"nan|-?\b\d+(?:\.\d*)?(?:e[+-]?\d+)?", shown.getvalue())
     return [float(number) for number in found]

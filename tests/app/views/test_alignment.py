@@ -22,7 +22,7 @@ def test_alignment():
     )
     table = picture["table"]
     weights = table["weight_in_positive"] + table["weight_in_negative"]
-    assert printed(picture)[-24:] == pytest.approx(weights, abs=1e-4)
+    assert printed("alignment", given)[-24:] == pytest.approx(weights, abs=1e-4)
 
 
 def test_tokens():

@@ -10,7 +10,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sparsetoken.theory.ConvergenceW
 
 @pytest.mark.parametrize("axis", ["signal", pytest.param("n_tokens", marks=pytest.mark.system)])
 def test_capacity(axis):
-    picture = draw("capacity", {"capacity_axis": axis})
+    given = {"capacity_axis": axis}
+    picture = draw("capacity", given)
     table = picture["table"]
     rows = list(zip(table["model"], table[axis], table["capacity"], strict=True))
     linear = [row for row in rows if row[0] != "two-step" and row[2] is not None]
@@ -18,6 +19,8 @@ def test_capacity(axis):
         problem = st.SparseTokenProblem(**{"n_tokens": 10, "signal": 5.0} | {axis: x})
         assert shown == pytest.approx(float(st.theory.capacity(problem, model)), rel=1e-6)
     now = [most for _, x, most in rows if x == {"signal": 5.0, "n_tokens": 10}[axis]]
-    assert printed(picture)[::2] == pytest.approx(now, rel=1e-5)  # the others are error bars
+    found = printed("capacity", given)[::2]  # the others are error bars
+    assert found == pytest.approx(now, rel=0.02)  # of fewer points
+    assert found[1:] == pytest.approx(now[1:], rel=1e-5)
     assert all(f" {most:.3g} samples per dimension" in picture["sentence"] for most in now)
     assert trace(picture, "pooled")["y"] == [most for model, _, most in rows if model == "pooled"]

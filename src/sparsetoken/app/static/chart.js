@@ -25,9 +25,6 @@ function draw(element, figure, pinned) {
     const { data, layout } = JSON.parse(JSON.stringify({ ...figure, data: [...figure.data, ...pinned] }), (_, value) =>
         (typeof value === "string" ? paint(value, dark) : value));
     const [size, paper] = [narrow() ? 11 : 13, color("--paper")];
-    for (const label of layout.annotations) {
-        label.bgcolor = `${paper}b3`;
-    }
     return window.Plotly.react(element, data, {
         font: { color: color("--ink"), size: size, family: "system-ui, sans-serif" },
         paper_bgcolor: paper, plot_bgcolor: paper,

@@ -33,11 +33,8 @@ export function parse(control, text) {
     if (!control.slider) {
         return Object.hasOwn(control.options, text) ? text : undefined;
     }
-    if (text.trim() === "") {
-        return control.default === null ? null : undefined;
-    }
     const value = Number(text);
-    const fits = value >= control.low && value <= control.high && (!control.whole || Number.isInteger(value));
+    const fits = text.trim() !== "" && value >= control.low && value <= control.high && (!control.whole || Number.isInteger(value));
     return fits ? value : undefined;
 }
 
@@ -86,8 +83,7 @@ function number(fixed, changed) {
     const symbol = make("span", { className: "symbol" }, letter, ...(index ? [make("sub", {}, index)] : []));
     const field = make("input", {
         type: "number", id: `number-${name}`, min: control.low, max: control.high,
-        step: control.whole ? "1" : "any", placeholder: control.default === null ? "none" : "",
-        "aria-describedby": `help-${name}`,
+        step: control.whole ? "1" : "any", "aria-describedby": `help-${name}`,
     });
     const slider = make("input", { type: "range", min: 0, max: PLACES, step: 1, "aria-label": capital(control.label) });
     const wrong = make("p", { className: "wrong", hidden: true });
@@ -98,12 +94,12 @@ function number(fixed, changed) {
     };
     const put = (value, source) => {
         if (source !== field) { // small numbers as 1e-6: the field is narrow
-            field.value = value && value < 1e-3 ? value.toExponential() : value ?? "";
+            field.value = value && value < 1e-3 ? value.toExponential() : value;
         }
         if (source !== slider) {
-            slider.value = toPlace(control, value ?? control.low);
+            slider.value = toPlace(control, value);
         }
-        slider.setAttribute("aria-valuetext", value ?? "not given");
+        slider.setAttribute("aria-valuetext", value);
         mark(false);
     };
     const take = (value, source) => {

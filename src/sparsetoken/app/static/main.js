@@ -25,14 +25,11 @@ let asking = null; // the request under way
 // ---- values
 
 function current(values = state.values) {
-    const { controls, defaults } = spec.views[state.view];
-    const pairs = controls.map((name) => [name, values[name] ?? defaults[name] ?? null]);
-    return Object.fromEntries(pairs.filter(([, value]) => value !== null));
+    return Object.fromEntries(spec.views[state.view].controls.map((name) => [name, values[name]]));
 }
 
 function defaults() {
-    const all = Object.fromEntries(Object.values(spec.controls).map((c) => [c.name, c.default]));
-    return { ...all, ...spec.views[state.view].defaults };
+    return Object.fromEntries(Object.values(spec.controls).map((c) => [c.name, c.default]));
 }
 
 function set(name, value) {
@@ -196,7 +193,7 @@ function show() {
     get("sentence").textContent = complaint || sentence;
     get("facts").replaceChildren(...Object.entries(content.facts ?? {}).map(([name, value]) =>
         make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value))));
-    get("python").textContent = content.python;
+    get("python").textContent = spec.views[state.view].python.replace(/\{(\w+)\}/g, (_, name) => JSON.stringify(state.values[name]));
     get("progress").textContent = progress ? `${progress} …` : "";
     document.body.classList.toggle("working", Boolean(progress) && asking !== null);
     get("pin").hidden = !pins(figures).length;
@@ -293,8 +290,6 @@ function paint(dark) {
 
 function go(view) {
     if (view !== state.view) {
-        const own = Object.entries(spec.views[view].defaults);
-        setAll(Object.fromEntries(own.filter(([name]) => state.values[name] === null)));
         state.view = view;
         content = state.pin = null;
         push = true;
@@ -314,7 +309,7 @@ async function begin() {
     spec = await (await fetch("/api/explorer")).json();
     spec.controls.n_signal.limit = () => state.values.n_tokens;
     setters = build(get("groups"), spec, set);
-    spec.views[OWN] = { title: "Your data", question: "What is in your own sequences?", controls: [], defaults: {} };
+    spec.views[OWN] = { title: "Your data", question: "What is in your own sequences?", controls: [] };
     for (const [name, { title, question }] of Object.entries(spec.views)) {
         const tab = make("button", { type: "button", title: question }, title);
         tab.dataset.view = name;

@@ -6,63 +6,50 @@ import numpy as np
 
 from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import Values, make_problem, slider, training_settings
-from sparsetoken.app.view import Line, Send, View, per_cent, plural, samples, script
+from sparsetoken.app.view import Line, Send, View
+from sparsetoken.app.words import per_cent, plural, samples
 from sparsetoken.experiments.token_weights import draw_token_weights
 from sparsetoken.theory import alignment, best_bias_rate
 from sparsetoken.vocabulary import MEASURED, SPEAKS, group
 
 _LINE = 49  # alphas
-_STRIDES = (8, 1)  # how the line fills in
 _MOST_SAMPLES = 200_000  # for the drawn query
 _FACTS = ("cosine", "sharpness", "query_norm", "readout_norm", "readout_overlap", "bias")
-_PYTHON = """\
+_PYTHON = """
+print(st.theory.alignment(problem, alpha={alpha0}, **training))
+
 from sparsetoken.experiments.token_weights import draw_token_weights
 
-training = {training!r}
-print(st.theory.alignment(problem, alpha={alpha0!r}, **training))
-alphas = np.geomspace({ends[0]}, {ends[1]}, {size})
-print([round(st.theory.alignment(problem, alpha=a, **training).cosine, 5) for a in alphas])
-
+n_samples, dim = round({alpha0} * {dim}), {dim}
 weights, carries_signal = draw_token_weights(
-    problem, {n_samples}, {dim}, n_sequences=1, random_state={random_state}, **training
+    problem, n_samples, dim, n_sequences=1, random_state={random_state}, **training
 )
 print(carries_signal[0, 0])  # a positive sequence; then its weights, and those of a negative one
-print(np.round(weights[:, 0], 4))
+print(weights[:, 0].round(4))
 """
-
-
-def _align(values: Values, alpha: float) -> Any:
-    return alignment(make_problem(values), alpha=alpha, **training_settings(values))
 
 
 def draw(values: Values, send: Send) -> None:
     """Draw the cosine against samples, and the attention in two sequences."""
-    now, tokens = _align(values, values["alpha0"]), _tokens(values)
-    grid = [float(f"{a:.6g}") for a in np.geomspace(*slider("alpha0"), _LINE)]
-    facts = {MEASURED[name].axis: f"{getattr(now, name) + 0.0:.4g}" for name in _FACTS}
-    for stride in _STRIDES:
-        alphas = grid[::stride]
-        cosines = [_align(values, alpha).cosine for alpha in alphas]
-        send(
-            Line(
-                figures=[_against_samples(values, alphas, cosines), *tokens["figures"]],
-                sentence=f"{_sentence(values, now)} {tokens['sentence']}",
-                facts=facts | tokens["facts"],
-                table={"alpha0": alphas, "cosine": cosines} | tokens["table"],
-                python=tokens["python"],
-            )
-        )
-
-
-def _against_samples(values: Values, alphas: list[float], cosines: list[float]) -> fig.Figure:
-    marks = [
-        fig.mark("now", x=values["alpha0"], log=True),
-        fig.mark("below: away from the signal", y=0.0),
-    ]
+    problem, settings = make_problem(values), training_settings(values)
+    now = alignment(problem, alpha=values["alpha0"], **settings)
+    alphas = [float(f"{a:.6g}") for a in np.geomspace(*slider("alpha0"), _LINE)]
+    cosines = [alignment(problem, alpha=alpha, **settings).cosine for alpha in alphas]
     color, meta = fig.color_of("two-step"), {"model": "two-step"}  # so that it can be pinned
     line = fig.curve("cosine", alphas, cosines, color, meta=meta)
-    x = fig.quantity_axis("alpha0", values["features"], ends=slider("alpha0"))
-    return fig.figure(x, fig.axis("cosine with the signal, γ", (-1.05, 1.05)), [line], marks)
+    x = fig.quantity_axis("alpha0", slider("alpha0"))
+    y = fig.axis("cosine with the signal, γ", (-1.05, 1.05))
+    marks = fig.mark("now", x=values["alpha0"]), fig.mark("below: away from the signal", y=0.0)
+    facts = {MEASURED[name].axis: f"{getattr(now, name) + 0.0:.4g}" for name in _FACTS}
+    tokens = _tokens(values)
+    send(
+        Line(
+            figures=[fig.figure(x, y, [line], marks), *tokens["figures"]],
+            sentence=f"{_sentence(values, now)} {tokens['sentence']}",
+            facts=facts | tokens["facts"],
+            table={"alpha0": alphas, "cosine": cosines} | tokens["table"],
+        )
+    )
 
 
 def _tokens(values: Values) -> Line:
@@ -94,7 +81,6 @@ def _tokens(values: Values) -> Line:
             "weight_in_positive": positive.tolist(),
             "weight_in_negative": negative.tolist(),
         },
-        python=script(values, _PYTHON, ends=slider("alpha0"), size=_LINE, n_samples=n_samples),
     )
 
 
@@ -133,4 +119,4 @@ def _sentence(values: Values, now: Any) -> str:
 
 _QUESTION = "What do two gradient steps teach the query, and which tokens does it look at?"
 _CONTROLS = ("features", "Problem", "alpha0", "loss", *group("two steps"), "dim", "random_state")
-VIEW = View("alignment", "Alignment", _QUESTION, _CONTROLS, draw)
+VIEW = View("alignment", "Alignment", _QUESTION, _CONTROLS, _PYTHON, draw)

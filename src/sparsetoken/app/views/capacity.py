@@ -5,28 +5,30 @@ from typing import Any
 
 from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import Values
-from sparsetoken.app.view import Line, Send, View, samples, script
+from sparsetoken.app.view import Line, Send, View
 from sparsetoken.app.views.learning import CLASSIFIERS
 from sparsetoken.app.views.phase import along
+from sparsetoken.app.words import samples
 from sparsetoken.experiments import compute, make_cell
 from sparsetoken.vocabulary import MEASURED, PARAMETERS, group
 
 _HIGHEST = 1000.0  # of what is shown
 _GRID = 17
-_PYTHON = """\
-query = st.theory.alignment(problem, alpha={alpha0!r}, **{training!r})
-print("attention", st.theory.capacity(
-    problem, "attention", cosine=query.cosine, sharpness=query.sharpness, n_points={n_points}))
-for model in {linear!r}:
+_PYTHON = """
+query = st.theory.alignment(problem, alpha={alpha0}, **training)
+known = dict(cosine=query.cosine, sharpness=query.sharpness)
+print("attention", st.theory.capacity(problem, "attention", **known))
+for model in ("pooled", "vectorized"):
     print(model, st.theory.capacity(problem, model))
 """
 _compute = lru_cache(maxsize=4096)(compute)  # a move of what only attention knows changes little
 
 
-def _capacity_at(values: Values, model: str, fine: bool) -> Any:
+def _capacity_at(values: Values, model: str) -> Any:
     """Return the capacity of a model, or None if it is too high to be computed well."""
+    n_points = 512 if values["n_tokens"] > 128 else 2048
     known = {name: value for name, value in values.items() if name in PARAMETERS}
-    case = known | {"model": model, "n_points": _points(values, fine)}
+    case = known | {"model": model, "n_points": n_points}
     cell: Any = make_cell("theory", "capacity", case)
     most = _compute(cell)["capacity"]
     # A strong signal leaves almost nothing to go wrong: the number is then not known well.
@@ -34,24 +36,18 @@ def _capacity_at(values: Values, model: str, fine: bool) -> Any:
     return most if sure else None
 
 
-def _points(values: Values, fine: bool) -> int:
-    return 256 if not fine else 512 if values["n_tokens"] > 128 else 2048
-
-
 def draw(values: Values, send: Send) -> None:
     """Draw the capacities through the ends of the axis and the present value, then in full."""
     name = values["capacity_axis"]
     cases = [values | {name: x} for x in along(name, _GRID)]
     grid = [case[name] for case in cases if case["n_signal"] <= case["n_tokens"]]
-    n_points = _points(values, fine=True)
-    python = script(values, _PYTHON, n_points=n_points, linear=CLASSIFIERS[1:])
-    for places, fine in ((grid[:1] + grid[-1:], False), (grid, True)):
+    for places in (grid[:1] + grid[-1:], grid):
         rows = []
         for model in CLASSIFIERS:
             for x in sorted({*places, values[name]}):
-                rows.append((model, x, _capacity_at(values | {name: x}, model, fine)))
+                rows.append((model, x, _capacity_at(values | {name: x}, model)))
                 send(Line())  # a visitor may have moved on
-        send(_picture(values, rows) | Line(python=python))
+        send(_picture(values, rows))
 
 
 def _picture(values: Values, rows: list[tuple[str, float, Any]]) -> Line:
@@ -62,9 +58,10 @@ def _picture(values: Values, rows: list[tuple[str, float, Any]]) -> Line:
         if x == values[name]
     )
     title = f"{MEASURED['capacity'].axis}, samples per dimension"
-    y = fig.axis(title, logarithmic=True, over=[most for *_, most in rows if most is not None])
-    x = fig.quantity_axis(name, over=[x for _, x, _ in rows])
-    now = fig.mark("now", x=values[name], log=PARAMETERS[name].logarithmic)
+    y = fig.axis(title, logarithmic=True)
+    places = [x for _, x, _ in rows]
+    x = fig.quantity_axis(name, (min(places), max(places)))
+    now = fig.mark("now", x=values[name])
     return Line(
         figures=[fig.figure(x, y, fig.model_curves(rows), [now])],
         sentence=(
@@ -78,4 +75,4 @@ def _picture(values: Values, rows: list[tuple[str, float, Any]]) -> Line:
 
 _QUESTION = "How many samples can each classifier fit perfectly?"
 _CONTROLS = ("capacity_axis", "features", "Problem", "alpha0", "loss", *group("two steps"))
-VIEW = View("capacity", "Capacity", _QUESTION, _CONTROLS, draw)
+VIEW = View("capacity", "Capacity", _QUESTION, _CONTROLS, _PYTHON, draw)

@@ -1,7 +1,7 @@
 """Learning curves: how fast each classifier learns, with simulated points on demand."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import Values, make_problem
-from sparsetoken.app.view import Line, Send, View, keywords, per_cent, plural, samples, script
+from sparsetoken.app.view import Line, Send, View
+from sparsetoken.app.words import per_cent, plural, samples
 from sparsetoken.experiments import compute, make_cell
 from sparsetoken.models import get, look
 from sparsetoken.theory import optimal, oracle_error, training
@@ -27,24 +28,20 @@ _MOST_OPTIMUM = 2_000  # tokens times signal tokens, for the best possible curve
 _OPTIMUM_POINTS = 256
 _MOST_TOKENS = 400_000  # in the positives of a simulation of the best learner
 _MOST_FLOOR = 20_000  # tokens times signal tokens up to which the Bayes floor is drawn
-_PYTHON = """\
-training = {training!r}
-alphas = np.geomspace({lowest}, {alpha_max!r}, {size})[::-1]  # each starts from the one before
-curves = {{
-    model: st.theory.risk(problem, model, alpha=alphas, reg={reg!r}, loss=training['loss'])
-    for model in {linear!r}
-}}
-{optimum}curves["two-step"] = st.theory.two_step_risk(
-    problem, alpha0={split!r} * alphas, alpha1=(1 - {split!r}) * alphas, reg={reg!r},
-    n_points={n_points}, **training
+_PYTHON = """
+for alpha in (1.0, 5.0, {alpha_max}):
+    attention = st.theory.two_step_risk(
+        problem, alpha0={split} * alpha, alpha1=(1 - {split}) * alpha, reg={reg}, **training
+    )
+    pooled = st.theory.risk(problem, "pooled", alpha=alpha, reg={reg}, loss={loss})
+    for risk in (attention, pooled):  # or st.theory.optimal(problem, alpha), the best learner
+        print(alpha, risk.test_error, risk.auc, risk.recall(fpr={fpr}))
+
+path = st.theory.training(
+    problem, steps={steps}, alpha={alpha}, batches={batches}, loss={loss}, reg={reg}, beta={beta},
+    lr_readout={step_readout}, lr_bias={step_bias}, lr_query={step_query},
 )
-for model, curve in curves.items():
-    print(model, [round(float(point.{shown}), 5) for point in curve][::-1])
-"""
-_OPTIMUM = 'curves["optimal"] = st.theory.optimal(problem, alphas, n_points={})\n'
-_PYTHON_OF_STEPS = """\
-t = st.theory.training(problem, {arguments})
-print(np.round(t.cosine, 5), np.round(t.test_error, 5))
+print(path.cosine, path.test_error)
 """
 
 
@@ -76,8 +73,7 @@ def _value(risk: Any, values: Values) -> float:
 
 def draw(values: Values, send: Send) -> None:
     """Draw curves against the samples, or against the steps of training."""
-    for line in (_steps if values["quantity"] == "training" else _curves)(values):
-        send(line)
+    (_steps if values["quantity"] == "training" else _curves)(values, send)
 
 
 def simulate(values: Values, send: Send) -> None:
@@ -85,9 +81,7 @@ def simulate(values: Values, send: Send) -> None:
     if values["quantity"] == "training":
         raise ValueError("training step by step is not simulated here: see the theory's pages")
     places = _places(values)
-    for line in _curves(values):
-        send(line | Line(progress=f"0 of {len(places)} points"))
-        (drawn,) = line["figures"]
+    drawn = _curves(values, lambda line: send(line | Line(progress=f"0 of {len(places)} points")))
     points: dict[str, list[tuple[float, float, float]]] = {}
     known = {name: value for name, value in values.items() if name in PARAMETERS}
     for done, (model, alpha) in enumerate(places, 1):
@@ -128,27 +122,18 @@ def _places(values: Values) -> list[tuple[str, float]]:
     return [(m, a) for a in alphas for m in most if fewest.get(m, lowest) <= a <= most[m]]
 
 
-def _curves(values: Values) -> Iterator[Line]:
+def _curves(values: Values, send: Send) -> fig.Figure:
     """Draw through few points, then through all, then attention more exactly and the optimum."""
     grid = [float(f"{a:.6g}") for a in np.geomspace(_LOWEST, values["alpha_max"], _GRID)]
-    recall, optimum = values["quantity"] == "recall", has_optimum(values)
-    python = script(
-        values,
-        _PYTHON,
-        lowest=_LOWEST,
-        size=_GRID,
-        linear=CLASSIFIERS[1:],
-        n_points=_points(values, fine=True),
-        optimum=_OPTIMUM.format(_OPTIMUM_POINTS) if optimum else "",
-        shown=f"recall(fpr={values['fpr']!r})" if recall else values["quantity"],
-    )
     for alphas in (grid[::_STRIDE], grid):
         predicted = {model: risks(values, model, alphas) for model in CLASSIFIERS}
-        yield _picture(values, alphas, predicted) | Line(python=python)
+        send(_picture(values, alphas, predicted))
     predicted["two-step"] = risks(values, "two-step", grid, fine=True)
-    if optimum:
+    if has_optimum(values):
         predicted["optimal"] = risks(values, "optimal", grid)
-    yield _picture(values, grid, predicted, full=True)
+    full = _picture(values, grid, predicted, full=True)
+    send(full)
+    return full["figures"][0]
 
 
 def _picture(values: Values, alphas: list[float], predicted: Any, full: bool = False) -> Line:
@@ -166,9 +151,8 @@ def _picture(values: Values, alphas: list[float], predicted: Any, full: bool = F
     title = shown.label
     if shown.name == "recall":
         title += f" at {per_cent(values['fpr'])} false positives"
-    x = fig.quantity_axis("alpha", values["features"], ends=ends)
-    heights = [height for trace in traces for height in trace["y"]]
-    y = fig.axis(title, logarithmic=shown.logarithmic, over=heights)
+    x = fig.quantity_axis("alpha", ends, values["features"])
+    y = fig.axis(title, logarithmic=shown.logarithmic)
     return Line(
         figures=[fig.figure(x, y, traces)],
         sentence=_sentence(values, curves, full),
@@ -223,12 +207,13 @@ def _reach(values: Values, model: str, drawn: fig.Trace, full: bool) -> str:
     if alpha:
         return f"{name} needs {samples(alpha, values['features'])} for {goal}"
     if drawn["y"][0] <= target:
-        return f"{name} has {goal} with {samples(drawn['x'][0])} already"
+        return f"{name} has {goal} with {samples(drawn['x'][0], values['features'])} already"
     if full:
         (limit,) = risks(values, model, [math.inf])
         if limit.test_error > target:
             return f"{name} cannot get below {per_cent(limit.test_error)} with any number"
-    return f"{name} needs more than {samples(values['alpha_max'])} for {goal}"
+    most = samples(values["alpha_max"], values["features"])
+    return f"{name} needs more than {most} for {goal}"
 
 
 def crossing(points: Iterable[tuple[float, float]], target: float) -> float | None:
@@ -240,19 +225,18 @@ def crossing(points: Iterable[tuple[float, float]], target: float) -> float | No
     return None
 
 
-def _steps(values: Values) -> Iterator[Line]:
+def _steps(values: Values, send: Send) -> None:
     """Draw cosines and test error against the steps, from few points and then from more."""
     # One sample at a time takes many small steps.
     sizes = (256, 2048) if values["batches"] == "online" else (2048, 16384)
     names = ("steps", "alpha", "batches", "loss", "reg", "beta")
     asked = {name: values[name] for name in names}
     asked |= {f"lr_{part}": values[f"step_{part}"] for part in ("readout", "bias", "query")}
-    python = script(values, _PYTHON_OF_STEPS, arguments=keywords(asked | {"n_points": sizes[-1]}))
     for n_points in sizes:
         path = training(make_problem(values), n_points=n_points, **asked)
         if not path.cosine.size:
             raise ValueError("the first step already runs away: the learning rates are too large")
-        yield _picture_of_steps(values, path) | Line(python=python)
+        send(_picture_of_steps(values, path))
 
 
 def _picture_of_steps(values: Values, path: Any) -> Line:
@@ -274,7 +258,7 @@ def _picture_of_steps(values: Values, path: Any) -> Line:
     stops = " Further steps cannot be followed." if len(steps) < end else ""
     return Line(
         figures=[
-            fig.figure(x, fig.quantity_axis("test_error", over=error), errors),
+            fig.figure(x, fig.quantity_axis("test_error"), errors),
             fig.figure(x, fig.axis("cosine with the signal", (-1.05, 1.05)), cosines),
         ],
         sentence=(
@@ -290,4 +274,4 @@ _QUESTION = "How fast does each classifier learn?"
 _CONTROLS: tuple[str, ...] = ("quantity", "error", "fpr", "alpha_max", "features", "Problem")
 _CONTROLS += ("alpha", "split", "loss", "reg", "steps", "batches", "Learning rates")
 _CONTROLS += ("dim", "trials")
-VIEW = View("learning", "Learning curves", _QUESTION, _CONTROLS, draw, simulate)
+VIEW = View("learning", "Learning curves", _QUESTION, _CONTROLS, _PYTHON, draw, simulate)

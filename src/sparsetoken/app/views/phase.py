@@ -3,33 +3,30 @@
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import groupby
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from sparsetoken.app import figures as fig
-from sparsetoken.app.parameters import CONTROLS, Values, make_problem, slider
-from sparsetoken.app.view import Line, Send, View, per_cent, script
-from sparsetoken.app.views.learning import has_optimum, risks
+from sparsetoken.app.parameters import CONTROLS, Values, slider
+from sparsetoken.app.view import Line, Send, View
+from sparsetoken.app.views.learning import risks
+from sparsetoken.app.words import per_cent
 from sparsetoken.estimate import Estimate
 from sparsetoken.models import look
-from sparsetoken.planner.metric import get_metric
-from sparsetoken.planner.solve import least_alpha
-from sparsetoken.vocabulary import COLORS, PARAMETERS, group
+from sparsetoken.vocabulary import PARAMETERS, group
 
 _SIZE = (25, 17)
 _STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
-_LEARNERS = 41  # places where the least samples of any learner are computed
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
 _EDGE = math.log10(1.05)  # powers of ten by which one beats the other
 _MOST_GAIN = 2.0  # powers of ten at the ends of the scale of colors
 _TICKS = {"1/100": 0.01, "1/10": 0.1, "1/2": 0.5, "1": 1.0, "2": 2.0, "10": 10.0, "100": 100.0}
 _ON_MAP = "rgb(27, 31, 36)"
-_PYTHON = """\
-training = {training!r}
-alpha, split, reg = {alpha!r}, {split!r}, {reg!r}
+_PYTHON = """
+alpha, split, reg = {alpha}, {split}, {reg}
 attention = st.theory.two_step_risk(
     problem, alpha0=split * alpha, alpha1=(1 - split) * alpha, reg=reg, **training
 )
@@ -49,17 +46,11 @@ def along(name: str, size: int) -> list[Any]:
     return sorted({round(v) for v in places}) if control.whole else places
 
 
-def _errors(values: Values, places: list[tuple[float, float]]) -> list[Errors | None]:
-    """Return the errors of attention and of pooling at places that differ in their samples only.
-
-    They are solved from one another. None stands for no problem.
-    """
-    axes = values["x_axis"], values["y_axis"]
-    cases = [values | dict(zip(axes, place, strict=True)) for place in places]
-    if cases[0]["n_signal"] > cases[0]["n_tokens"]:
-        return [None] * len(cases)
-    alphas = [case["alpha"] for case in cases]
-    both = [risks(cases[0], model, alphas) for model in ("two-step", "pooled")]
+def _errors(values: Values, alphas: list[float]) -> list[Errors | None]:
+    """Return the errors of attention and of pooling at each alpha; None stands for no problem."""
+    if values["n_signal"] > values["n_tokens"]:
+        return [None] * len(alphas)
+    both = [risks(values, model, alphas) for model in ("two-step", "pooled")]
     return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*both, strict=True)]
 
 
@@ -91,7 +82,7 @@ def draw(values: Values, send: Send) -> None:
     across, up = values["x_axis"], values["y_axis"]
     if across == up:
         raise ValueError("the two axes must differ")
-    now = f"at the cross {_text(*_errors(values, [(values[across], values[up])]))}"
+    now = f"at the cross {_text(*_errors(values, [values['alpha']]))}"
     xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
     pairs_at = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
     for right, above in _STRIDES:
@@ -102,45 +93,23 @@ def draw(values: Values, send: Send) -> None:
             sentence = f"{now.capitalize()}; the map is being drawn."
             if last:  # an unfinished map would give other fractions
                 sentence = _sentence(values, pairs_at, now)
-            picture = _picture(values, columns, rows, pairs_at)
-            send(picture | Line(sentence=sentence, python=script(values, _PYTHON)))
-    (drawn,) = picture["figures"]
-    for best in _best_possible(values):
-        send(Line(figures=[drawn | {"data": [*drawn["data"], best]}]))
+            send(_picture(values, columns, rows, pairs_at) | Line(sentence=sentence))
 
 
 def _fill(
     values: Values, columns: list[float], rows: list[float], pairs_at: Places, send: Send
 ) -> None:
-    """Compute what a grid has more than the map so far."""
-    axes = values["x_axis"], values["y_axis"]
-
-    def without_samples(place: tuple[float, float]) -> list[float]:
-        return [v for name, v in zip(axes, place, strict=True) if name != "alpha"]
-
-    new = [(x, y) for x in columns for y in rows if (x, y) not in pairs_at]
-    for _, line in groupby(sorted(new, key=without_samples), without_samples):
-        places = list(line)
-        pairs_at |= zip(places, _errors(values, places), strict=True)
-        send(Line())  # a visitor may have moved on
-
-
-def _best_possible(values: Values) -> list[fig.Trace]:
-    """Return the line below which no learner reaches the target, if samples are an axis."""
-    across, up, target = values["x_axis"], values["y_axis"], values["error"]
-    if "alpha" not in (across, up):
-        return []
-    other, metric = up if across == "alpha" else across, get_metric("error")
-    line = []
-    for place in along(other, _LEARNERS):
-        case = values | {other: place}
-        quick, rate = case["n_signal"] == 1 and has_optimum(case), case["positive_rate"]
-        if quick and case["signal"] > 0.0 and target < min(rate, 1.0 - rate):
-            alpha = least_alpha(make_problem(case), metric, target, slider("alpha"))
-            if 0.0 < alpha < math.inf:
-                line.append({other: float(place), "alpha": alpha})
-    x, y = ([place[name] for place in line] for name in (across, up))
-    return [fig.curve(f"best possible: {per_cent(target)} error", x, y, COLORS[2])] if line else []
+    """Compute what a grid has more than the map so far: alphas together, one from the next."""
+    across, up = values["x_axis"], values["y_axis"]
+    axes = {across: columns, up: rows}
+    alphas = axes.pop("alpha", [values["alpha"]])
+    for others in product(*axes.values()):
+        cases = [values | dict(zip(axes, others, strict=True)) | {"alpha": a} for a in alphas]
+        new = [case for case in cases if (case[across], case[up]) not in pairs_at]
+        if new:
+            pairs = _errors(new[0], [case["alpha"] for case in new])
+            pairs_at |= {(c[across], c[up]): pair for c, pair in zip(new, pairs, strict=True)}
+            send(Line())  # a visitor may have moved on
 
 
 def _every(places: list[float], stride: int) -> list[float]:
@@ -153,8 +122,8 @@ def _picture(values: Values, columns: list[float], rows: list[float], pairs_at: 
     looks = _ON_MAP, "x", 11
     cross = fig.markers("now", [values[across]], [values[up]], *looks, showlegend=False)
     traces = [*_map(columns, rows, [[pairs_at[x, y] for x in columns] for y in rows]), cross]
-    x_axis = fig.quantity_axis(across, dim, ends=(columns[0], columns[-1]))
-    y_axis = fig.quantity_axis(up, ends=(rows[0], rows[-1]))
+    x_axis = fig.quantity_axis(across, (columns[0], columns[-1]), dim)
+    y_axis = fig.quantity_axis(up, (rows[0], rows[-1]), dim)
     table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
     return Line(
         figures=[fig.figure(x_axis, y_axis, traces)],
@@ -202,6 +171,7 @@ def _sentence(values: Values, pairs_at: Places, now: str) -> str:
     )
 
 
-_CONTROLS: tuple[str, ...] = ("x_axis", "y_axis", "error", "features", "Problem", "alpha")
+_CONTROLS: tuple[str, ...] = ("x_axis", "y_axis", "features", "Problem", "alpha")
 _CONTROLS += ("split", "loss", "reg", *group("two steps"))
-VIEW = View("phase", "Phase diagram", "Where does attention beat pooling?", _CONTROLS, draw)
+_QUESTION = "Where does attention beat pooling?"
+VIEW = View("phase", "Phase diagram", _QUESTION, _CONTROLS, _PYTHON, draw)

@@ -7,8 +7,9 @@ import numpy as np
 import sparsetoken as st
 from sparsetoken.app import figures as fig
 from sparsetoken.app.parameters import CONTROLS, Values, select
-from sparsetoken.app.view import Line, Send, View, keywords, per_cent
+from sparsetoken.app.view import Line, Send, View
 from sparsetoken.app.views.learning import CLASSIFIERS, crossing, has_optimum, levels, risks
+from sparsetoken.app.words import per_cent
 from sparsetoken.models import DEFAULT, look
 from sparsetoken.vocabulary import PARAMETERS
 
@@ -21,8 +22,7 @@ def draw(values: Values, send: Send) -> None:
     """Answer by the learning curves, then plan in full."""
     aim = {"dim": values["features"], "error": values["error"], "model": values["plan_model"]}
     asked = select(values, "problem") | aim
-    python = f"import sparsetoken as st\n\nprint(st.plan({keywords(asked)}).summary())\n"
-    send(_first(values) | Line(python=python))
+    send(_first(values))
     sought = PARAMETERS["n_samples"].label  # the planner says it as one writes it in Python
     plan = st.plan(
         progress=lambda said: send(Line(progress=said.replace("n_samples", sought))), **asked
@@ -54,15 +54,11 @@ def _first(values: Values) -> Line:
     wanted = CLASSIFIERS if model == "best" else (model,)
     curves = ([(n, error) for of, n, error in rows if of == name] for name in wanted)
     sizes = [size for points in curves if (size := crossing(points, target))]
-    said = "does not reach the target"
-    if sizes:
-        said = f"needs about {min(sizes):.0f} labelled sequences for {per_cent(target)} error"
-    name = {"best": "the best classifier", "optimal": "the best learner"}.get(model)
-    name = name or look(model).label
-    sentence = f"{name} {said} at the usual settings; looking for better ones."
+    answer = f"about {min(sizes):.0f} labelled sequences give" if sizes else "no number gives"
+    goal = f"{per_cent(target)} error"
     return Line(
         figures=[_figure(values, rows)],
-        sentence=sentence[:1].upper() + sentence[1:],
+        sentence=f"At the usual settings {answer} {goal}; looking for better ones.",
         table=fig.by_column(("model", "n_samples", "test_error"), rows),
         facts={},
         progress="looking for the number of samples",
@@ -84,13 +80,16 @@ def _picture(values: Values, plan: Any, rows: Rows, floor: float | None = None) 
 
 
 def _figure(values: Values, rows: Rows, floor: float | None = None, *more: fig.Trace) -> fig.Figure:
-    _, sizes, errors = zip(*rows, strict=True)
+    sizes = [n for _, n, _ in rows]
     ends = min(sizes), max(sizes)
-    axes = fig.quantity_axis("n_samples", over=sizes), fig.quantity_axis("test_error", over=errors)
+    axes = fig.quantity_axis("n_samples", ends), fig.quantity_axis("test_error")
     return fig.figure(*axes, [*fig.model_curves(rows), *levels(values, ends, floor), *more])
 
 
 _QUESTION = "How many labelled sequences do I need?"
 _CONTROLS = ("error", "plan_model", "features", "Problem")
-_DEFAULTS = {"features": 384}
-VIEW = View("planner", "Planner", _QUESTION, _CONTROLS, draw, defaults=_DEFAULTS)
+_PYTHON = """
+plan = st.plan(problem=problem, dim={features}, error={error}, model={plan_model})
+print(plan.summary())
+"""
+VIEW = View("planner", "Planner", _QUESTION, _CONTROLS, _PYTHON, draw)
