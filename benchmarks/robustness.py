@@ -103,7 +103,7 @@ def stationarity(result: Risk) -> float:
         h += share * slope
         gh += share * node * slope
         hh += share * slope**2
-    reg = result.model.ridge(result.problem, result.reg)
+    reg = result.reg
     if result.reg == 0.0 and isinstance(loss, Square) and finite:
         reg = RIDGELESS
     alpha = result.model.ratio(result.problem, result.alpha)
