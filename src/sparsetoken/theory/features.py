@@ -1,6 +1,6 @@
 """The features that a readout is trained on, as the theory sees them (docs/theory, section 2).
 
-A model has a feature law, a sample ratio and a ridge. For a pooling the law is integrated over the
+A model has a feature law and a sample ratio. For a pooling the law is integrated over the
 token noise g by several independent scramblings of a Sobol sequence ("batches"), whose disagreement
 gives the error bars. For the linear models one point is exact.
 
