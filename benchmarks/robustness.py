@@ -32,7 +32,7 @@ from sparsetoken.theory import ConvergenceWarning, Risk, risk
 MODELS = ("pooled", "vectorized", "attention", "hardmax", "elementwise")
 LOSSES = ("logistic", "square", "hinge")
 POINTS = 16384
-RIDGELESS = 1e-10  # what stands for the limit of no ridge
+RIDGELESS = 1e-10  # of a feature's variance: what stands for the limit of no ridge
 NUMBERS = ("test_error", "train_loss", "auc", "train_error", "test_loss")
 NUMBERS_AND_BARS = [*NUMBERS, *(f"{name}_uncertainty" for name in NUMBERS)]
 _DRAWN = 4000  # points of the second check, per class
@@ -102,9 +102,9 @@ def stationarity(result: Risk) -> float:
         h += share * slope
         gh += share * node * slope
         hh += share * slope**2
-    reg = result.model.ridge(result.problem, result.reg)
+    reg = result.reg
     if result.reg == 0.0 and isinstance(loss, Square) and finite:
-        reg = RIDGELESS
+        reg = RIDGELESS * float(weight @ scale**2)
     alpha = result.model.ratio(result.problem, result.alpha)
     typical = math.sqrt(float(weight @ hh))  # |ℓ′|
     # Each condition: a constant, what is averaged over the points, and the size of its terms.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsetoken.experiments.figures import figure_data
+from sparsetoken.experiments.figures import get_figure
 
 TINY = {
     "alignment": {"signals": [3.0, 8.0], "lines": [1.0, 10.0], "points": [2.0]},
@@ -38,7 +38,7 @@ TINY = {
 
 def invented(name, **settings):
     """Return the table of a figure at tiny size, its numbers drawn at random."""
-    data = figure_data(name, **TINY[name] | settings)
+    data = get_figure(name).data(**TINY[name] | settings)
     if isinstance(data, list):
         return data
     rng = np.random.default_rng(0)

@@ -75,27 +75,6 @@ def test_type_direction_and_seed():
     assert np.array_equal(truth.direction, direction)
 
 
-def test_spread_keeps_the_moments():
-    problem = SparseTokenProblem(10, 1, positive_rate=0.2)
-    lognormal = Population.spread(problem, signal=("lognormal", 5.0, 0.3))
-    for power in (1, 2, 3):
-        moment = sum(share * kind.signal**power for kind, share in lognormal)
-        assert moment == pytest.approx(5.0**power * np.exp(0.5 * (0.3 * power) ** 2), rel=1e-3)
-    both = Population.spread(
-        problem, n_nodes=3, signal=("uniform", 2.0, 4.0), n_tokens=("uniform", 10, 50)
-    )
-    assert len(both.kinds) == 9
-    assert sum(share * kind.signal**2 for kind, share in both) == pytest.approx(28 / 3)
-    assert sum(share * kind.n_tokens for kind, share in both) == pytest.approx(30, abs=0.5)
-    assert {kind.positive_rate for kind in both.kinds} == {0.2}
-    few = Population.spread(problem, n_tokens=("uniform", 8, 10))
-    assert [(kind.n_tokens, round(share, 9)) for kind, share in few] == [
-        (8, 0.333333333), (9, 0.333333333), (10, 0.333333333),
-    ]  # fmt: skip
-    normal = Population.spread(problem, positive_rate=("normal", 0.3, 0.05))
-    assert normal.positive_rate == pytest.approx(0.3)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -111,17 +90,6 @@ def test_spread_keeps_the_moments():
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         Population(**{"kinds": [SHORT, LONG], **arguments})
-
-
-def test_bad_spread_is_named():
-    with pytest.raises(ValueError, match="quantity must be one of 'n_tokens'"):
-        Population.spread(SHORT, strength=("uniform", 1.0, 2.0))
-    with pytest.raises(ValueError, match="the distribution of signal must be one of 'uniform'"):
-        Population.spread(SHORT, signal=("cauchy", 1.0, 2.0))
-    with pytest.raises(ValueError, match="signal must be a distribution like"):
-        Population.spread(SHORT, signal=3.0)
-    with pytest.raises(ValueError, match="uniform signal must be"):
-        Population.spread(SHORT, signal=("uniform", 3.0, 2.0))
 
 
 @pytest.mark.parametrize("name", ["two lengths", "strengths"])

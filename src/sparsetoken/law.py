@@ -140,10 +140,10 @@ class FeatureLaw:
 
 
 def linear_law(problem: Problem, n_tokens: int) -> FeatureLaw:
-    """Law of the mean token, exact by one point each; √n_tokens times the mean is the unit.
+    """Law of √n_tokens times the mean token, exact by one point each.
 
-    For sequences of ``n_tokens`` the noise is then one. It is the law of a vectorized model's
-    features too, along the direction of the signal spread evenly over the tokens.
+    For sequences of ``n_tokens`` the noise is one, and it is the law of a vectorized model's
+    features, along the direction of the signal spread evenly over the tokens.
     """
     zero, parts = np.zeros(1), []
     for kind, positive, label, probability in problem.groups:

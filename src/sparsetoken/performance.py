@@ -163,10 +163,7 @@ class Performance(Record):
         laws = map(self.law.batch, range(self.law.batches))
         if self.moves is None:
             return [(law, self.readout) for law in laws]
-        moves = self.moves
-        if len(moves) != self.law.batches:  # trained without points: no numerical error to speak of
-            moves = np.zeros((self.law.batches, moves.shape[1]))
-        return [(law, self.readout.moved(by)) for law, by in zip(laws, moves, strict=True)]
+        return [(law, self.readout.moved(by)) for law, by in zip(laws, self.moves, strict=True)]
 
     def _estimate(self, number: Callable[[FeatureLaw, Readout], float]) -> Estimate:
         return self._with_error(

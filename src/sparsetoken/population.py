@@ -1,14 +1,11 @@
 """Populations: samples of several kinds, and labels that may be wrong (docs/theory, section 11)."""
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from sparsetoken._validation import check_choice, check_count, check_real, shown
+from sparsetoken._validation import check_real, shown
 from sparsetoken.problem import FIELDS, Problem, SparseTokenProblem
 from sparsetoken.vocabulary import check_known
 
@@ -81,52 +78,6 @@ class Population(Problem):
         object.__setattr__(self, "shares", tuple(weight / total for weight in joined.values()))
         object.__setattr__(self, "label_errors", errors)
 
-    @classmethod
-    def spread(
-        cls,
-        problem: SparseTokenProblem,
-        *,
-        label_errors: Iterable[float] = (0.0, 0.0),
-        n_nodes: int = 5,
-        **distributions: tuple[str, float, float],
-    ) -> "Population":
-        """Return kinds that stand for a continuous spread, by quadrature.
-
-        Parameters
-        ----------
-        problem : SparseTokenProblem
-            What does not vary.
-        label_errors : (float, float), default=(0.0, 0.0)
-            As of a population.
-        n_nodes : int, default=5
-            Kinds per quantity that varies; their means agree with the distribution's for
-            polynomials up to degree ``2 n_nodes − 1`` (whole numbers are rounded).
-        **distributions : (str, float, float)
-            By the name of a field of the problem: ``("uniform", low, high)``,
-            ``("normal", mean, standard deviation)``, or ``("lognormal", median, standard deviation
-            of the logarithm)``. Several vary independently.
-
-        Examples
-        --------
-        >>> import sparsetoken as st
-        >>> population = st.Population.spread(
-        ...     st.SparseTokenProblem(10), n_nodes=3, signal=("lognormal", 5.0, 0.3)
-        ... )
-        >>> [(round(kind.signal, 2), round(share, 3)) for kind, share in population]
-        [(2.97, 0.167), (5.0, 0.667), (8.41, 0.167)]
-        """
-        n_nodes = check_count("n_nodes", n_nodes)
-        axes = []
-        for name, distribution in distributions.items():
-            check_choice("quantity", name, FIELDS)
-            axes.append([(name, *node) for node in _nodes(name, distribution, n_nodes)])
-        kinds, weights = [], []
-        for nodes in itertools.product(*axes):
-            values: dict[str, Any] = {name: value for name, value, _ in nodes}
-            kinds.append(replace(problem, **values))
-            weights.append(math.prod(weight for *_, weight in nodes))
-        return cls(kinds, weights, label_errors)
-
     def __iter__(self) -> Any:
         """Iterate over pairs of kind and share."""
         return iter(zip(self.kinds, self.shares, strict=True))
@@ -179,29 +130,3 @@ class Population(Problem):
             probabilities.append(kind.pop("probability"))
             problems.append(SparseTokenProblem(**({"positive_rate": positive_rate} | kind)))
         return cls(problems, probabilities, label_errors)
-
-
-def _nodes(name: str, distribution: Any, n_nodes: int) -> list[tuple[float, float]]:
-    """Return values of a field and their weights."""
-    try:
-        form, first, second = distribution
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must be a distribution like ('lognormal', 5.0, 0.3), got {shown(distribution)}"
-        ) from None
-    check_choice(f"the distribution of {name}", form, ("uniform", "normal", "lognormal"))
-    first = check_real(f"{form} {name}", first)
-    second = check_real(f"{form} {name}", second, low=first if form == "uniform" else 0.0)
-    if form == "uniform":
-        nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
-        values = 0.5 * (first + second) + 0.5 * (second - first) * nodes
-    else:
-        nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
-        values = first * np.exp(second * nodes) if form == "lognormal" else first + second * nodes
-    if name in ("n_tokens", "n_signal"):
-        whole = np.arange(math.ceil(first), math.floor(second) + 1.0)
-        if form == "uniform" and 0 < whole.size <= n_nodes:
-            values, weights = whole, np.ones(whole.size)
-        values = np.maximum(np.rint(values), 1.0)
-        return list(zip(map(int, values), weights / weights.sum(), strict=True))
-    return list(zip(values.tolist(), weights / weights.sum(), strict=True))

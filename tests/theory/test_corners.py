@@ -26,7 +26,7 @@ def broken_conditions(result):
     """
     p, x, loss = result.law.points, result.readout, result.loss
     chi, alpha = math.exp(x.log_chi), result.model.ratio(result.problem, result.alpha)
-    reg = result.model.ridge(result.problem, result.reg)
+    reg = result.reg
     g = np.arange(-6.5, 6.5, 0.01 if isinstance(loss, Hinge) else 0.1)
     density = np.exp(-0.5 * g**2) / np.exp(-0.5 * g**2).sum()
     mean = p.along_query * x.along_query + p.along_rest * x.along_rest + x.bias

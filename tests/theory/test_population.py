@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from statistical import Z_LIMIT, quick_first, standard_score
 
-from populations import LABEL_ERRORS, POPULATIONS, STRENGTHS, TWO_LENGTHS
+from populations import LABEL_ERRORS, POPULATIONS, STRENGTHS, TWO_LENGTHS, with_strengths
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken.losses import Logistic
 from sparsetoken.sampling import (
@@ -223,7 +223,7 @@ def test_a_spread_of_strengths_puts_a_floor_under_the_curve():
     spread, plain = (
         risk(p, "attention", alpha=alphas, reg=1e-3, cosine=0.95, sharpness=1.5)
         for p in (
-            Population.spread(SparseTokenProblem(10), signal=("lognormal", 5.0, 0.5)),
+            with_strengths(SparseTokenProblem(10, 1, 5.0), 0.5),
             SparseTokenProblem(10, 1, 5.0),
         )
     )

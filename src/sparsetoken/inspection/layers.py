@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +20,6 @@ from sparsetoken.estimators.folds import (
 from sparsetoken.inspection.measures import NORMAL_95, Measure, auc_measure
 from sparsetoken.sequences.grouping import align_labels
 from sparsetoken.sequences.sequences import Sequences, as_sequences
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,23 +51,6 @@ class LayerChoice:
     def as_good(self) -> list[Any]:
         """The layers that may be as good as the best, it included."""
         return [layer for layer, behind in self.behind.items() if behind.low <= 0.0]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the scores as plain data, ready for JSON."""
-        rows = [
-            {"layer": layer, "auc": list(self.auc[layer][1:]), "behind": list(behind[1:])}
-            for layer, behind in self.behind.items()
-        ]
-        return {"best": self.best, "as_good": self.as_good, "layers": rows}
-
-    def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draw the AUC of each layer; also save it if ``path`` ends in .png, .pdf or .svg."""
-        from sparsetoken import plotting
-
-        figure = plotting.draw_layers(self.to_dict())
-        if path is not None:
-            plotting.save_picture(figure, path)
-        return figure
 
     def __str__(self) -> str:
         width = max(5, *(len(str(layer)) for layer in self.auc))
@@ -118,7 +97,7 @@ def choose_layer(
     Returns
     -------
     choice : LayerChoice
-        With ``best``, ``auc``, ``behind`` and ``plot``.
+        With ``best``, ``auc`` and ``behind``.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from sparsetoken.plotting.picture import (
     share_legend,
     styled,
 )
-from sparsetoken.plotting.plan import draw_layers, draw_pilot, draw_plan, draw_test_size
+from sparsetoken.plotting.plan import draw_pilot, draw_plan, draw_test_size
 from sparsetoken.plotting.style import (
     caption,
     curve,
@@ -34,7 +34,6 @@ __all__ = [
     "Picture",
     "caption",
     "curve",
-    "draw_layers",
     "draw_pilot",
     "draw_plan",
     "draw_test_size",

@@ -1,4 +1,4 @@
-"""Pictures of what the planner answers: plans by theory and from pilot data, sizes, layers.
+"""Pictures of what the planner answers: plans by theory and from pilot data, sizes.
 
 Each is a matplotlib figure, to be changed, or saved with ``save_picture``.
 """
@@ -14,7 +14,6 @@ from sparsetoken.plotting.picture import one_panel
 from sparsetoken.plotting.style import caption, plain_log
 from sparsetoken.vocabulary import COLORS, PARAMETERS
 
-_MOST_NAMES = 16  # of numbered layers: more labels would overlap
 _LABEL_HEIGHT = 0.055  # of the axes: labels closer than this would overlap
 
 
@@ -95,39 +94,6 @@ def draw_test_size(data: dict[str, Any]) -> Figure:
         ax.set(xlabel="test samples", ylabel=label)
         _logarithmic(ax)
         caption(figure, [], data["answer"])
-    return figure
-
-
-def draw_layers(data: dict[str, Any]) -> Figure:
-    """Draw the held-out AUC of each layer with its interval.
-
-    ``data`` is what ``LayerChoice.to_dict`` returns.
-
-    Examples
-    --------
-    >>> from sparsetoken.plotting import draw_layers
-    >>> rows = [{"layer": "12", "auc": [0.7, 0.6, 0.8]}, {"layer": "20", "auc": [0.9, 0.8, 0.95]}]
-    >>> figure = draw_layers({"best": "20", "as_good": ["20"], "layers": rows})
-    >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
-    ['12', '20']
-    """
-    names = [str(row["layer"]) for row in data["layers"]]
-    numbers = [float(name) for name in names if name.isdecimal()]
-    x = numbers if len(numbers) == len(names) else [float(place) for place in range(len(names))]
-    with one_panel() as (figure, ax):
-        for place, row in zip(x, data["layers"], strict=True):
-            auc, low, high = row["auc"]
-            good = row["layer"] in data["as_good"]
-            marker: Any = {"fmt": "*", "ms": 9} if row["layer"] == data["best"] else {"fmt": "o"}
-            marker |= {"color": COLORS[0], "markerfacecolor": COLORS[0] if good else "white"}
-            ax.errorbar(place, auc, yerr=[[auc - low], [high - auc]], capsize=1.5, **marker)
-        ax.axhline(0.5, ls="--", lw=0.8, color="0.55", zorder=1)
-        if len(names) <= _MOST_NAMES or x is not numbers:
-            ax.set_xticks(x, names)
-        ax.margins(x=0.08)
-        ax.set(xlabel="layer", ylabel="AUC of held-out sequences")
-        answer = f"Layer {data['best']} is best"
-        caption(figure, [], answer, ["Filled: may be as good; 95 % intervals; dashed: chance"])
     return figure
 
 

@@ -4,10 +4,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
 from sparsetoken._types import Array, Bools, Floats, Indices
-from sparsetoken._validation import check_count, check_float_type, check_real
+from sparsetoken._validation import check_count, check_real
 from sparsetoken.pooling import Pooling, get_pooling
 from sparsetoken.problem import Problem, RandomState, SparseTokenProblem, check_directions
 
@@ -79,7 +79,6 @@ def sample_features(
     *,
     pooling: str | Pooling = "softmax",
     beta: float = 1.0,
-    dtype: DTypeLike = np.float64,
     random_state: RandomState = None,
 ) -> tuple[Array, Indices]:
     """Draw the features f = Xᵀ s of fresh samples for a frozen query, without drawing the tokens.
@@ -98,8 +97,6 @@ def sample_features(
         How scores become token weights; "mean" gives the pooled linear features.
     beta : float, default=1.0
         Inverse temperature of the attention.
-    dtype : {float64, float32}, default=float64
-        Type of the features.
     random_state : int, Generator or None, default=None
         Source of randomness.
 
@@ -128,12 +125,12 @@ def sample_features(
     rng = np.random.default_rng(random_state)
 
     drawn = problem.draw(n_samples, rng)
-    features = np.empty((n_samples, dim), dtype=check_float_type("dtype", dtype))
-    axes = np.vstack([directions, unit]).astype(features.dtype)
+    features = np.empty((n_samples, dim))
+    axes = np.vstack([directions, unit])
     rows = max(1, _BLOCK // max(dim, *problem.lengths))
     for start in range(0, n_samples, rows):
         block = slice(start, start + rows)
-        sums = TokenSums(*np.empty((3, len(features[block])), dtype=features.dtype))
+        sums = TokenSums(*np.empty((3, len(features[block]))))
         for index, kind in enumerate(problem.kinds):
             of_kind = drawn.kind[block] == index
             positive, cosine = drawn.positive[block][of_kind], cosines[drawn.direction[block]]
@@ -141,7 +138,7 @@ def sample_features(
             sums.signal[of_kind] = kind.signal * one.signal
             sums.noise[of_kind], sums.scale[of_kind] = one.noise, one.scale
         # Normals h become θ(s·v)ξ + (s·g)û + ‖s‖(h − ûûᵀh), in place.
-        f = rng.standard_normal(out=features[block], dtype=features.dtype)
+        f = rng.standard_normal(out=features[block])
         along = sums.noise - sums.scale * (f @ axes[-1])
         f *= sums.scale[:, np.newaxis]
         f += along[:, np.newaxis] * axes[-1]

@@ -9,7 +9,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
@@ -179,7 +178,6 @@ def sample_posterior_mean(
     *,
     n_unlabelled: int = 0,
     start: str = "nothing",
-    direction: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> PosteriorMean:
     """Learn the direction by message passing from samples whose tokens are never built.
@@ -196,8 +194,6 @@ def sample_posterior_mean(
         Number of further samples whose labels are not seen.
     start : {"nothing", "informed"}, default="nothing"
         Where the iteration begins: without knowledge, or with the true places of the signal.
-    direction : array-like of shape (dim,) or (n_kinds, dim), optional
-        The signal's unit vector, or those of its kinds; drawn unless given.
     random_state : int, Generator or None, default=None
         Source of randomness.
 
@@ -212,7 +208,7 @@ def sample_posterior_mean(
     check_problem(problem)
     check_choice("start", start, ("nothing", "informed"))
     n_unlabelled = check_count("n_unlabelled", n_unlabelled, minimum=0)
-    rng, directions = prepare_sample(problem, n_samples, dim, random_state, direction)
+    rng, directions = prepare_sample(problem, n_samples, dim, random_state, None)
     blocks = _draw_blocks(problem, n_samples, rng, True)
     if n_unlabelled:
         blocks += _draw_blocks(problem, n_unlabelled, rng, False)

@@ -1,6 +1,6 @@
 """The features that a readout is trained on, as the theory sees them (docs/theory, section 2).
 
-A model has a feature law, a sample ratio and a ridge. For a pooling the law is integrated over the
+A model has a feature law and a sample ratio. For a pooling the law is integrated over the
 token noise g by several independent scramblings of a Sobol sequence ("batches"), whose disagreement
 gives the error bars. For the linear models one point is exact.
 
@@ -51,8 +51,7 @@ class FeatureModel:
     def law(self, problem: Problem, trained: Problem, n_windows: int = 1) -> FeatureLaw:
         """Law of the features under a problem, for a readout trained on the same or another one.
 
-        Of several equal windows, that of the one with all of the signal if there is one. A linear
-        model's features are rescaled to unit noise in the training.
+        Of several equal windows, that of the one with all of the signal if there is one.
         """
         problem = problem.windows(n_windows)
         if problem.n_kinds != trained.n_kinds:
@@ -60,33 +59,24 @@ class FeatureModel:
                 f"problem.n_kinds must stay the same, got {problem.n_kinds} after training on "
                 f"{trained.n_kinds}: one query knows the mean of the directions only"
             )
-        seen, length = problem.seen_by_one_query(), self._length(trained)
+        seen = problem.seen_by_one_query()
         if self.pooling is not None:
             return attention_law(seen, self.pooling, self.cosine, self.sharpness, self.n_points)
-        if self.name == "vectorized" and self._length(problem) != length:
+        if self.name == "pooled":
+            return linear_law(seen, 1)
+        lengths = [p.only_length("model 'vectorized' needs") for p in (trained, problem)]
+        if lengths[0] != lengths[1]:
             raise ValueError(
                 "problem.n_tokens must stay the same for a vectorized model, "
-                f"got {self._length(problem)} after training on {length}"
+                f"got {lengths[1]} after training on {lengths[0]}"
             )
-        return linear_law(seen, length)
+        return linear_law(seen, lengths[0])
 
     def ratio(self, problem: Problem, alpha: float) -> float:
         """Return the samples per weight: a vectorized readout has L weights per dimension."""
-        return alpha / self._length(problem) if self.name == "vectorized" else alpha
-
-    def ridge(self, problem: Problem, reg: float) -> float:
-        """Ridge on the rescaled weights."""
-        return reg * self.readout_scale(problem) ** 2
-
-    def readout_scale(self, problem: Problem) -> float:
-        """Original weights over rescaled ones: pooled features have noise 1/√L."""
-        return math.sqrt(self._length(problem)) if self.name == "pooled" else 1.0
-
-    def _length(self, problem: Problem) -> int:
-        """Return the length whose pooled noise is the unit: the only one of a vectorized model."""
         if self.name == "vectorized":
-            return problem.only_length("model 'vectorized' needs")
-        return problem.lengths[0]
+            return alpha / problem.only_length("model 'vectorized' needs")
+        return alpha
 
 
 def get_model(

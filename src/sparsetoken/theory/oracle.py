@@ -14,6 +14,7 @@ from scipy.stats import hypergeom
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_choice, check_count, check_real
 from sparsetoken.estimate import Estimate
+from sparsetoken.law import linear_law
 from sparsetoken.performance import LEAST_UNCERTAINTY
 from sparsetoken.pooling import Elementwise, Pooling, Softmax
 from sparsetoken.problem import Problem, SparseTokenProblem, check_problem
@@ -130,21 +131,10 @@ def required_signal(
     return Estimate(signal, bar / max(abs(slope), 1e-300))
 
 
-# The probabilities that a sample of a kind, with or without the signal, is below a threshold and
-# above it, as functions of the threshold.
-Tails = Callable[[SparseTokenProblem, bool, Floats], tuple[Floats, Floats]]
-
-
-def _best_threshold(problem: Problem, tails: Tails, low: float, high: float) -> float:
-    """Return the least error of a common threshold between ``low`` and ``high``."""
-
-    def error(threshold: Floats) -> Floats:
-        total = np.zeros_like(threshold)
-        for kind, positive, label, probability in problem.groups:
-            below, above = tails(kind, positive, threshold)
-            total += probability * (below if label > 0 else above)
-        return total
-
+def _best_threshold(
+    problem: Problem, error: Callable[[Floats], Floats], low: float, high: float
+) -> float:
+    """Return the least error of a threshold between ``low`` and ``high``."""
     grid = np.linspace(low, high, min(20_000, max(200, int(20 * (high - low)))))
     values = error(grid)
     best = int(np.argmin(values))
@@ -156,36 +146,36 @@ def _best_threshold(problem: Problem, tails: Tails, low: float, high: float) -> 
     return min(float(least.fun), float(values[best]), rate, 1.0 - rate)
 
 
+def _of_gaussians(
+    problem: Problem, weight: Floats, label: Floats, mean: Floats, scale: Floats
+) -> float:
+    """Return the least error of a threshold on a score that is Gaussian in parts of the samples."""
+
+    def error(threshold: Floats) -> Floats:
+        return np.asarray(ndtr(label * np.subtract.outer(threshold, mean) / scale) @ weight)
+
+    return _best_threshold(problem, error, (mean - 9 * scale).min(), (mean + 9 * scale).max())
+
+
 def _pooled(problem: Problem, n_points: int) -> Estimate:
-    longest = problem.lengths[-1]  # its noise is the unit
-
-    def tails(kind: SparseTokenProblem, positive: bool, threshold: Floats) -> tuple[Floats, Floats]:
-        z = threshold * math.sqrt(kind.n_tokens / longest) - positive * kind.snr
-        return ndtr(z), ndtr(-z)
-
-    top = max((kind.snr + 9.0) * math.sqrt(longest / kind.n_tokens) for kind in problem.kinds)
-    return Estimate(_best_threshold(problem, tails, -top if len(problem.kinds) > 1 else -9.0, top))
+    points = linear_law(problem, problem.lengths[-1]).points
+    parts = points.weight, points.label, points.along_rest, points.scale
+    return Estimate(_of_gaussians(problem, *parts))
 
 
 def _vectorized(problem: Problem, n_points: int) -> Estimate:
     """Best even spread over some number of tokens: a mixture, by how many of them carry signal."""
     n_tokens = problem.only_length("model 'vectorized' needs")
     best = math.inf
-    for count in np.unique(np.geomspace(1, n_tokens, 60).round().astype(int)):
-
-        def tails(
-            kind: SparseTokenProblem, positive: bool, threshold: Floats, count: int = count
-        ) -> tuple[Floats, Floats]:
-            if not positive:
-                return ndtr(threshold), ndtr(-threshold)
-            n_signal, chance = _signal_among(count, n_tokens, kind.n_signal, kind.in_runs)
-            gap = np.subtract.outer(threshold, kind.signal * n_signal / math.sqrt(count))
-            return ndtr(gap) @ chance, ndtr(-gap) @ chance
-
-        top = max(
-            kind.signal * min(kind.n_signal, count) / math.sqrt(count) for kind in problem.kinds
-        )
-        best = min(best, _best_threshold(problem, tails, -9.0, top + 9.0))
+    for count in np.unique(np.geomspace(1, n_tokens, 60).round().astype(int)).tolist():
+        parts = []
+        for kind, positive, label, probability in problem.groups:
+            mean, chance = np.zeros(1), np.ones(1)
+            if positive:
+                n_signal, chance = _signal_among(count, n_tokens, kind.n_signal, kind.in_runs)
+                mean = kind.signal * n_signal / math.sqrt(count)
+            parts.append(np.broadcast_arrays(probability * chance, label, mean, 1.0))
+        best = min(best, _of_gaussians(problem, *np.concatenate(parts, axis=1)))
     return Estimate(best)
 
 
@@ -210,14 +200,17 @@ def _signal_among(count: int, n_tokens: int, n_signal: int, in_runs: bool) -> tu
 def _hardmax(problem: Problem, n_points: int) -> Estimate:
     """All the weight on the largest token: the law of a maximum, in closed form."""
 
-    def tails(kind: SparseTokenProblem, positive: bool, threshold: Floats) -> tuple[Floats, Floats]:
-        marked = kind.n_signal if positive else 0
-        below = marked * log_ndtr(threshold - kind.signal)
-        below = below + (kind.n_tokens - marked) * log_ndtr(threshold)
-        return np.exp(below), -np.expm1(below)
+    def error(threshold: Floats) -> Floats:
+        total = np.zeros_like(threshold)
+        for kind, positive, label, probability in problem.groups:
+            marked = kind.n_signal if positive else 0
+            log_below = marked * log_ndtr(threshold - kind.signal)
+            log_below += (kind.n_tokens - marked) * log_ndtr(threshold)
+            total += probability * (np.exp(log_below) if label > 0 else -np.expm1(log_below))
+        return total
 
     top = max(kind.signal + math.sqrt(2 * math.log(kind.n_tokens + 1)) for kind in problem.kinds)
-    return Estimate(_best_threshold(problem, tails, -9.0, top + 9.0))
+    return Estimate(_best_threshold(problem, error, -9.0, top + 9.0))
 
 
 def _sharpened(problem: Problem, n_points: int, pooling: Pooling) -> Estimate:

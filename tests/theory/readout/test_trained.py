@@ -400,6 +400,13 @@ def test_no_ridge_above_capacity():
     assert free.test_error == pytest.approx(tiny.test_error, rel=1e-4)
 
 
+@pytest.mark.parametrize("model", ["pooled", "vectorized"])
+def test_without_query_and_ridge_nothing_lies_along_the_query(model):
+    found = risk(SparseTokenProblem(4, 1, 3.0), model, alpha=30.0, reg=0.0)
+    assert found.readout_along_query == 0.0
+    assert found.readout_norm == math.hypot(found.readout_along_rest, found.readout_spread)
+
+
 def test_a_free_bias_is_flagged():
     """Balanced classes, hinge, a ridge so strong that no margin reaches 1: any bias is as good."""
     problem = SparseTokenProblem(10, 1, 4.0)

@@ -57,14 +57,6 @@ def get_figure(name: str) -> Any:
     return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
 
 
-def figure_data(name: str, quick: bool = False, **settings: Any) -> Any:
-    """Return the sweep of a figure, or its rows, with some settings replaced."""
-    figure = get_figure(name)
-    for setting in settings:
-        check_known(f"setting of {name}", setting, inspect.signature(figure.data).parameters)
-    return figure.data(**(figure.QUICK if quick else {}) | settings)
-
-
 def figure_rows(
     name: str,
     store: "Store",
@@ -102,7 +94,10 @@ def figure_rows(
     """
     from sparsetoken.experiments.sweep import collect
 
-    data = figure_data(name, quick, **settings)
+    figure = get_figure(name)
+    for setting in settings:
+        check_known(f"setting of {name}", setting, inspect.signature(figure.data).parameters)
+    data = figure.data(**(figure.QUICK if quick else {}) | settings)
     return data if isinstance(data, list) else collect(data, store, executor, progress=progress)
 
 

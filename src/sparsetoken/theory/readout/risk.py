@@ -225,15 +225,14 @@ def _best_ridge(
     """
     coarse = law.batch(0)
     resolution = RESOLUTION / 2 if law.batches > 1 else math.inf
-    variance = coarse.points.average(coarse.points.scale**2)
-    unit = variance / model.ridge(problem, 1.0)  # a ridge of as much as a feature varies
+    unit = coarse.points.average(coarse.points.scale**2)  # a ridge of as much as a feature varies
     ratio = model.ratio(problem, alpha)
     tried: dict[float, Readout] = {}
 
     def error(decade: float) -> float:
         near = min(tried, key=lambda other: abs(other - decade), default=None)
         first = None if before is None else before._path[0]
-        reg = model.ridge(problem, unit * 10.0**decade)
+        reg = unit * 10.0**decade
         objective = ReadoutObjective(coarse.points, loss, ratio, reg, resolution=resolution)
         saddle = solve(objective, first if near is None else tried[near], 1e-6)
         tried[decade] = saddle.readout

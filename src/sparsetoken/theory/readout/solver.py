@@ -265,12 +265,13 @@ def _default_start(objective: ReadoutObjective) -> Readout:
     slope = max(math.sqrt(points.average(slopes**2)), 1e-3)
     most = slope * scale / max(objective.reg, 1e-300)
     along = min(0.1, most)
+    query = along if points.along_query.any() else 0.0  # w₁ means nothing without a query
     if not math.isfinite(objective.alpha):
-        return Readout(along, along, 0.0, 0.0, 0.0)
+        return Readout(query, along, 0.0, 0.0, 0.0)
     root = math.sqrt(objective.alpha)
     spread = min(0.3 / scale, most / root)
     log_chi = math.log(spread / (slope * root * scale))
-    return Readout(along, along, 0.0, spread, log_chi)
+    return Readout(query, along, 0.0, spread, log_chi)
 
 
 def _fit_chi(objective: ReadoutObjective, readout: Readout) -> tuple[Derivatives, int]:

@@ -30,7 +30,7 @@ from sparsetoken.theory.readout.solver import (
 from sparsetoken.theory.separation import law_capacity
 
 RESOLUTION = 3.0  # of the averages over G, see envelope_averages.py
-_RIDGELESS = 1e-10  # stands for the limit of no ridge, where the saddle point has one
+_RIDGELESS = 1e-10  # of a feature's variance: stands for the limit of no ridge
 
 
 class Risk(Performance, kw_only=True):
@@ -82,8 +82,7 @@ class Risk(Performance, kw_only=True):
     @property
     def readout_along_rest(self) -> Estimate:
         """Component w₂ of the trained readout along the signal's part orthogonal to the query."""
-        scale = self.model.readout_scale(self.problem)
-        return self._state(lambda x: scale * x.along_rest)
+        return self._state(lambda x: x.along_rest)
 
     @property
     def readout_overlap(self) -> Estimate:
@@ -91,30 +90,25 @@ class Risk(Performance, kw_only=True):
 
         For a vectorized model that direction is the signal's, evenly spread over the tokens.
         """
-        if self.model.pooling is None:
-            return self.readout_along_rest
         sine = math.sqrt(1.0 - self.cosine**2)
         return self._state(lambda x: self.cosine * x.along_query + sine * x.along_rest)
 
     @property
     def readout_spread(self) -> Estimate:
         """Norm τ of the trained readout orthogonal to query and signal: the noise it learned."""
-        scale = self.model.readout_scale(self.problem)
-        return self._state(lambda x: scale * x.spread)
+        return self._state(lambda x: x.spread)
 
     @property
     def readout_norm(self) -> Estimate:
         """Norm of the trained readout."""
-        scale = self.model.readout_scale(self.problem)
-        return self._state(lambda x: scale * math.hypot(x.along_query, x.norm_rest))
+        return self._state(lambda x: math.hypot(x.along_query, x.norm_rest))
 
     @property
     def chi(self) -> Estimate:
         """The step χ of a training sample's score towards its label; zero at infinite alpha."""
         if math.isinf(self.alpha):
             return Estimate(0.0, 0.0, self.converged)
-        scale = self.model.readout_scale(self.problem) ** 2
-        return self._state(lambda x: scale * math.exp(x.log_chi))
+        return self._state(lambda x: math.exp(x.log_chi))
 
     @property
     def step(self) -> Estimate:
@@ -191,7 +185,7 @@ def solve_point(
     before: tuple[Readout, Readout] | None,
 ) -> Risk:
     """Solve for one classifier; ``before`` is the path of a neighboring one, to start from."""
-    ratio, ridge = model.ratio(problem, alpha), model.ridge(problem, reg)
+    ratio, ridge = model.ratio(problem, alpha), reg
     if ridge == 0.0 and math.isfinite(ratio):
         ridge = _without_ridge(law, ratio, alpha, loss)
     objective = ReadoutObjective(law.points, loss, ratio, ridge, resolution=RESOLUTION)
@@ -262,7 +256,7 @@ _LEAST_POINTS = 5.0
 def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> float:
     """Return the ridge to solve with when none is asked for."""
     if loss.quadratic:
-        return _RIDGELESS
+        return _RIDGELESS * law.points.average(law.points.scale**2)
     threshold = law_capacity(law)
     if ratio <= threshold + 3 * threshold.uncertainty:
         raise ValueError(
