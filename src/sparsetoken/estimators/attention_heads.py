@@ -88,8 +88,7 @@ class AttentionHeads(Heads):
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
         self.reference_length = float(np.median(training.data.lengths))
-        self.specs = self._choose_specs(training)
-        self.directions, self.intercepts = self._fit_columns(training, training.fit_weights)
+        self._learn(training, training.fit_weights)
         return self.held_out(training)
 
     def held_out(self, samples: TrainingSamples) -> Floats:
@@ -108,7 +107,7 @@ class AttentionHeads(Heads):
         Return standard directions (2, kinds times classes, d), and the AUC of the other halves.
         """
         alone = replace(self, specs=[spec], directions=None, intercepts=None)
-        alone.directions, alone.intercepts = alone._fit_columns(training, halves)
+        alone._learn(training, halves)
         aucs = []
         for half, weights in enumerate(halves.T):
             other = np.flatnonzero((weights == 0) & (training.weights > 0))
@@ -199,10 +198,11 @@ class AttentionHeads(Heads):
         by_size = usual if training.data.dim <= LARGEST_COVARIANCE else _MANY_FEATURES
         return by_size if self.shrinkages is None else self.shrinkages
 
-    def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, Floats]:
-        """Return directions (F, K, C, d) and intercepts (F, K, C) for F columns of weights."""
+    def _learn(self, training: TrainingSamples, weights: Floats) -> None:
+        """Find directions (F, K, C, d) and intercepts (F, K, C) for F columns of weights."""
+        self.specs = self.specs or self._choose_specs(training)
         objective = HeadObjective(training, self.specs, weights, self.pooled)
-        return objective.minimize(self.steps, self.tolerance)
+        self.directions, self.intercepts = objective.minimize(self.steps, self.tolerance)
 
 
 @dataclass(kw_only=True)

@@ -1,6 +1,6 @@
 """Heads that learn as well as anything can where the model holds: posterior means."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ _LEAST_EVIDENCE = -2.0  # for several kinds, over that of one: labels held out d
 _CLEAR = 0.8  # chance of a number of kinds to be named rather than a smaller one
 _LIKELY = 3.0  # evidence below the best: numbers of signal tokens worth a head of several kinds
 
-Solution = tuple[Columns, tuple[Floats, Floats]]
-"""Columns for one class, their directions and offsets; an iteration may hold a copy of tokens."""
+Solution = tuple[Columns, Floats, Floats]
+"""Columns for one class, their directions and offsets for tokens as they are."""
 
 
 @dataclass(kw_only=True)
@@ -41,13 +41,10 @@ class PosteriorHeads(AttentionHeads):
     strengths: Any = None  # (K,): the signal's strength with these numbers, for the first class
     strength_errors: Any = None  # (K,): its standard error, from the fits without a fold
     evidence: Any = None  # (K,): log-likelihood of the labels with these numbers
-    solved: list[tuple[int, int, Solution]] = field(default_factory=list)
-    """While fitting: head, class, and what was found on the way to the specs."""
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit a head for each likely number of signal tokens, and of kinds of signal."""
         held_out = super().fit(training)
-        self.solved = []
         kinds, seen = np.unique(self.n_kinds), np.isfinite(held_out).all(axis=(0, 2))
         if len(kinds) > 1:  # only samples held out tell fairly whether more directions help
             odds = held_out[:, seen] * training.signs[seen]
@@ -99,90 +96,85 @@ class PosteriorHeads(AttentionHeads):
         chances = pooling.kinds(u, sequences.offsets)[:, first : first + self.n_kinds[k], column]
         return chances.argmax(axis=1)
 
-    def _choose_specs(self, training: TrainingSamples) -> list[HeadSpec]:
-        either = self.either_class and training.signs.shape[1] == 1 and not self.sums_evidence
-        most = 1 if self.sums_evidence else max(int(self.reference_length) // 2, 1)
-        numbers = np.array([n for n in _N_SIGNALS if n <= most])
-        specs: list[HeadSpec] = []
-        for sign in (1.0, -1.0) if either else (1.0,):
-            for n_kinds, n_signals, solutions in self._solve(training, sign, numbers):
-                for c, of_class in enumerate(solutions):
-                    heads = enumerate(of_class, start=len(specs))
-                    self.solved += [(k, c, solution) for k, solution in heads]
-                common = sign, training.standard.noise_shrinkage, 0.0
-                specs += [HeadSpec(*common, n, n_kinds) for n in n_signals.tolist()]
-        return specs
-
-    def _solve(
-        self, training: TrainingSamples, sign: float, numbers: Indices
-    ) -> list[tuple[int, Indices, list[list[Solution]]]]:
-        """Return numbers of kinds, numbers of signal tokens with each, and what classes find."""
-        one: list[tuple[Iteration, list[Columns]]] = []
-        several: list[Columns] = []
-        for labels in training.signs.T:
-            carries = sign * labels > 0
-            iteration = Iteration(training, training.fit_weights, carries, self.contiguous)
-            single, heads = iteration.solve(), None
-            columns = iteration.with_numbers(single, numbers)
-            least = max(c.evidence[0] + c.likelihood[0] for c in columns) + _LEAST_EVIDENCE
-            if self.wanted_kinds is None and training.folds:
-                heads = discover_kinds(iteration, single, training.folds, least)
-            elif self.wanted_kinds is not None and self.wanted_kinds > 1:
-                heads = fit_kinds(iteration, single, self.wanted_kinds)
-            one.append((iteration, columns))
-            several.append(single if heads is None else heads)
-        solved = [(1, numbers, one)] if self.wanted_kinds in (None, 1) else []
-        n_kinds = max(int(heads.kind.max()) + 1 for heads in several)
-        if n_kinds > 1:
-            pairs = [(i, with_kinds(h, n_kinds)) for (i, _), h in zip(one, several, strict=True)]
-            trials = [i.with_numbers(h.take(h.group == 0), numbers) for i, h in pairs]
-            evidence = np.array([[t.evidence[0] + t.likelihood[0] for t in c] for c in trials])
-            evidence = evidence.sum(axis=0)
-            likely = numbers[evidence > evidence.max() - _LIKELY]
-            solved.append((n_kinds, likely, [(i, i.with_numbers(h, likely)) for i, h in pairs]))
-        return [
-            (count, n_signals, [[(c, i.in_data(c)) for c in columns] for i, columns in found])
-            for count, n_signals, found in solved
-        ]
-
-    def _solve_alone(
-        self, training: TrainingSamples, weights: Floats
-    ) -> list[tuple[int, int, Solution]]:
-        """Find the only head, with known numbers, for each class."""
-        ((sign, _, _, n_signal, n_kinds),) = self.specs
-        solved = []
-        for c, labels in enumerate(training.signs.T):
-            iteration = Iteration(training, weights, sign * labels > 0, self.contiguous)
-            heads = iteration.solve()
-            if n_kinds > 1:
-                heads = fit_kinds(iteration, heads, n_kinds)
-            (columns,) = iteration.with_numbers(heads, np.array([n_signal]))
-            solved.append((0, c, (columns, iteration.in_data(columns))))
-        return solved
-
-    def _fit_columns(self, training: TrainingSamples, weights: Floats) -> tuple[Floats, Floats]:
+    def _learn(self, training: TrainingSamples, weights: Floats) -> None:
+        """Find the only head, of known numbers, or heads of all likely numbers for either sign."""
+        solved: list[tuple[HeadSpec, list[Solution]]] = []
+        if self.specs:
+            ((sign, _, _, n_signal, n_kinds),) = self.specs
+            solved += self._solve(training, weights, sign, np.array([n_signal]), n_kinds)
+        else:
+            either = self.either_class and training.signs.shape[1] == 1 and not self.sums_evidence
+            most = 1 if self.sums_evidence else max(int(self.reference_length) // 2, 1)
+            numbers = np.array([n for n in _N_SIGNALS if n <= most])
+            for sign in (1.0, -1.0) if either else (1.0,):
+                solved += self._solve(training, weights, sign, numbers, self.wanted_kinds)
+        self.specs = [spec for spec, _ in solved]
         n_fits, n_classes = weights.shape[1], training.signs.shape[1]
         shape = (n_fits, int(self.n_kinds.sum()), n_classes)
-        directions, intercepts = np.empty((*shape, training.data.dim)), np.empty(shape)
+        self.directions, self.intercepts = np.empty((*shape, training.data.dim)), np.empty(shape)
         self.frequencies = np.ones(shape[1:])
         evidence, strengths = np.empty((2, n_fits, len(self.specs), n_classes))
-        solved = self.solved or self._solve_alone(training, weights)
-        for k, c, (columns, (vectors, offsets)) in solved:
-            sign, rows = self.specs[k].temperature, self.first_directions[k]
-            rows = rows + np.arange(self.n_kinds[k])
-            directions[:, rows, c] = sign * vectors.reshape(n_fits, len(rows), -1)
-            intercepts[:, rows, c] = (sign * offsets * columns.n_signal).reshape(n_fits, -1)
-            self.frequencies[rows, c] = columns.frequency[: len(rows)]
-            evidence[:, k, c] = (columns.evidence + columns.likelihood)[columns.heads]
-            squared = columns.strength * columns.sharpness * columns.frequency
-            strengths[:, k, c] = np.sqrt(np.add.reduceat(squared, columns.heads))
+        for k, (spec, of_classes) in enumerate(solved):
+            rows = self.first_directions[k] + np.arange(spec.n_kinds)
+            for c, (columns, vectors, offsets) in enumerate(of_classes):
+                sign = spec.temperature
+                self.directions[:, rows, c] = sign * vectors.reshape(n_fits, len(rows), -1)
+                offsets = (sign * offsets * columns.n_signal).reshape(n_fits, -1)
+                self.intercepts[:, rows, c] = offsets
+                self.frequencies[rows, c] = columns.frequency[: len(rows)]
+                evidence[:, k, c] = (columns.evidence + columns.likelihood)[columns.heads]
+                squared = columns.strength * columns.sharpness * columns.frequency
+                strengths[:, k, c] = np.sqrt(np.add.reduceat(squared, columns.heads))
         self.prior, by_head = np.empty(len(self.specs)), evidence[0].mean(axis=1)
         for same in (self.n_kinds == k for k in np.unique(self.n_kinds)):
             self.prior[same] = softmax(by_head[same])  # `fit` weighs the numbers of kinds
         self.strengths, self.evidence = strengths[0, :, 0], evidence[0, :, 0]
         others = strengths[min(1, len(strengths) - 1) :, :, 0]  # without a fold: the jackknife
         self.strength_errors = np.sqrt(len(others) - 1.0) * others.std(axis=0)
-        return directions, intercepts
+
+    def _solve(
+        self,
+        training: TrainingSamples,
+        weights: Floats,
+        sign: float,
+        numbers: Indices,
+        n_kinds: int | None,
+    ) -> list[tuple[HeadSpec, list[Solution]]]:
+        """Return heads of these numbers of signal tokens and kinds, and what each class finds.
+
+        Without a number of kinds they are of one, and of several where that does better.
+        """
+        carries = [sign * labels > 0 for labels in training.signs.T]
+        iterations = [Iteration(training, weights, one, self.contiguous) for one in carries]
+        several = [iteration.solve() for iteration in iterations]
+        pairs, found = list(zip(iterations, several, strict=True)), []
+        if n_kinds in (None, 1):
+            found = [(1, numbers, [i.with_numbers(single, numbers) for i, single in pairs])]
+        if n_kinds is None and training.folds:
+            for c, (iteration, single) in enumerate(pairs):
+                least = max(h.evidence[0] + h.likelihood[0] for h in found[0][2][c])
+                least += _LEAST_EVIDENCE
+                heads = discover_kinds(iteration, single, training.folds, least)
+                several[c] = single if heads is None else heads
+        elif n_kinds is not None and n_kinds > 1:
+            several = [fit_kinds(iteration, single, n_kinds) for iteration, single in pairs]
+        most = max(int(heads.kind.max()) + 1 for heads in several)
+        if most > 1:
+            pairs = [(i, with_kinds(h, most)) for i, h in zip(iterations, several, strict=True)]
+            trials = [i.with_numbers(h.take(h.group == 0), numbers) for i, h in pairs]
+            evidence = np.array([[t.evidence[0] + t.likelihood[0] for t in c] for c in trials])
+            evidence = evidence.sum(axis=0)
+            likely = numbers[evidence > evidence.max() - _LIKELY]
+            found.append((most, likely, [i.with_numbers(h, likely) for i, h in pairs]))
+        common = sign, training.standard.noise_shrinkage, 0.0
+        return [
+            (
+                HeadSpec(*common, n_signal, count),
+                [(c[k], *i.in_data(c[k])) for i, c in zip(iterations, columns, strict=True)],
+            )
+            for count, n_signals, columns in found
+            for k, n_signal in enumerate(n_signals.tolist())
+        ]
 
 
 def likely_kinds(stack: Stack) -> int | None:
