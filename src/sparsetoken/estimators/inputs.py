@@ -10,7 +10,7 @@ from sparsetoken._validation import shown
 from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.chunks import ChunkedData, is_dask
 from sparsetoken.sequences.data import Data, MemoryData
-from sparsetoken.sequences.forms import check_frame
+from sparsetoken.sequences.forms import is_frame
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 
 
@@ -21,20 +21,14 @@ def check_data(classifier: Any, X: Any, *, reset: bool) -> Data:
         data: Data = ChunkedData(X)
         _check_names(classifier, None, reset=reset)
     else:
-        names = getattr(X, "columns", None)
-        if names is not None and all(isinstance(name, str) for name in names):
-            check_frame(X)
-        else:
-            names = None
         if hasattr(X, "__array__") and not hasattr(X, "shape"):
             X = np.asarray(X)
         table = _is_table(X)
-        if table and not np.ma.is_masked(X):  # scikit-learn knows all the kinds of tables
+        if table and not (is_frame(X) or np.ma.is_masked(X)):  # scikit-learn knows the other kinds
             floats = [np.float64, np.float32]
             X = check_array(X, dtype=floats, ensure_all_finite=False, estimator=classifier)
         sequences = as_sequences(X)
-        names = getattr(sequences, "feature_names", None) if names is None else names
-        order = _check_names(classifier, names, reset=reset)
+        order = _check_names(classifier, sequences.feature_names, reset=reset)
         if order is not None:
             sequences = Sequences(sequences.tokens[:, order], sequences.offsets)
         data = MemoryData(sequences, n_jobs)

@@ -113,24 +113,22 @@ class PosteriorHeads(AttentionHeads):
         shape = (n_fits, int(self.n_kinds.sum()), n_classes)
         self.directions, self.intercepts = np.empty((*shape, training.data.dim)), np.empty(shape)
         self.frequencies = np.ones(shape[1:])
-        evidence, strengths = np.empty((2, n_fits, len(self.specs), n_classes))
         for k, (spec, of_classes) in enumerate(solved):
             rows = self.first_directions[k] + np.arange(spec.n_kinds)
             for c, (columns, vectors, offsets) in enumerate(of_classes):
-                sign = spec.temperature
-                self.directions[:, rows, c] = sign * vectors.reshape(n_fits, len(rows), -1)
-                offsets = (sign * offsets * columns.n_signal).reshape(n_fits, -1)
-                self.intercepts[:, rows, c] = offsets
+                vectors = vectors.reshape(n_fits, len(rows), -1)
+                biases = (offsets * columns.n_signal).reshape(n_fits, -1)
+                self.directions[:, rows, c] = spec.temperature * vectors
+                self.intercepts[:, rows, c] = spec.temperature * biases
                 self.frequencies[rows, c] = columns.frequency[: len(rows)]
-                evidence[:, k, c] = (columns.evidence + columns.likelihood)[columns.heads]
-                squared = columns.strength * columns.sharpness * columns.frequency
-                strengths[:, k, c] = np.sqrt(np.add.reduceat(squared, columns.heads))
-        self.prior, by_head = np.empty(len(self.specs)), evidence[0].mean(axis=1)
+        evidence = np.array([[c.all_evidence[0] for c, *_ in found] for _, found in solved])
+        self.evidence, self.prior = evidence[:, 0], np.empty(len(solved))
         for same in (self.n_kinds == k for k in np.unique(self.n_kinds)):
-            self.prior[same] = softmax(by_head[same])  # `fit` weighs the numbers of kinds
-        self.strengths, self.evidence = strengths[0, :, 0], evidence[0, :, 0]
-        others = strengths[min(1, len(strengths) - 1) :, :, 0]  # without a fold: the jackknife
-        self.strength_errors = np.sqrt(len(others) - 1.0) * others.std(axis=0)
+            self.prior[same] = softmax(evidence[same].mean(axis=1))  # `fit` weighs their numbers
+        strengths = np.array([found[0][0].strengths for _, found in solved])  # of the first class
+        others = strengths[:, min(1, n_fits - 1) :]  # without a fold: the jackknife
+        self.strengths = strengths[:, 0]
+        self.strength_errors = np.sqrt(others.shape[1] - 1.0) * others.std(axis=1)
 
     def _solve(
         self,
@@ -152,8 +150,7 @@ class PosteriorHeads(AttentionHeads):
             found = [(1, numbers, [i.with_numbers(single, numbers) for i, single in pairs])]
         if n_kinds is None and training.folds:
             for c, (iteration, single) in enumerate(pairs):
-                least = max(h.evidence[0] + h.likelihood[0] for h in found[0][2][c])
-                least += _LEAST_EVIDENCE
+                least = max(h.all_evidence[0] for h in found[0][2][c]) + _LEAST_EVIDENCE
                 heads = discover_kinds(iteration, single, training.folds, least)
                 several[c] = single if heads is None else heads
         elif n_kinds is not None and n_kinds > 1:
@@ -162,8 +159,7 @@ class PosteriorHeads(AttentionHeads):
         if most > 1:
             pairs = [(i, with_kinds(h, most)) for i, h in zip(iterations, several, strict=True)]
             trials = [i.with_numbers(h.take(h.group == 0), numbers) for i, h in pairs]
-            evidence = np.array([[t.evidence[0] + t.likelihood[0] for t in c] for c in trials])
-            evidence = evidence.sum(axis=0)
+            evidence = np.array([[t.all_evidence[0] for t in c] for c in trials]).sum(axis=0)
             likely = numbers[evidence > evidence.max() - _LIKELY]
             found.append((most, likely, [i.with_numbers(h, likely) for i, h in pairs]))
         common = sign, training.standard.noise_shrinkage, 0.0

@@ -63,6 +63,16 @@ class Columns:
         return np.cumsum(self.kind == 0) - 1
 
     @property
+    def all_evidence(self) -> Floats:
+        """Log-likelihood of labels and unlabelled sequences, of each head."""
+        return (self.evidence + self.likelihood)[self.heads]
+
+    @property
+    def strengths(self) -> Floats:
+        """The signal's strength by each head: sharpness undoes the whitening, which sees it."""
+        return np.sqrt(np.add.reduceat(self.strength * self.sharpness * self.frequency, self.heads))
+
+    @property
     def squared(self) -> Floats:
         """Squared lengths of v."""
         return (self.vectors**2).sum(axis=1)

@@ -41,7 +41,7 @@ def discover_kinds(
     heads = _with_fewer(iteration, _find_kinds(iteration, single, MOST_KINDS))
     joined = reduce(Columns.followed_by, heads)
     iteration.run(joined, _TOGETHER)
-    evidence = (joined.evidence + joined.likelihood)[joined.heads]
+    evidence = joined.all_evidence
     first = joined.take(joined.head == evidence.argmax())
     if len(first.group) == 1 or evidence.max() < least:
         return None
