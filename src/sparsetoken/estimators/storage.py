@@ -251,7 +251,6 @@ def _decode_classifier(content: Any, arrays: Arrays) -> Any:
         if kind != "record" or content not in kinds:
             raise ValueError(f"the file names an unknown {kind} {content!r}")
         fields = {key: decoded(item) for key, item in value["fields"].items()}
-        fields.pop("solved", None)  # empty, in the posterior heads of early 0.4 files
         learned = {key: fields.pop(key) for key in [*fields] if _LEARNED.fullmatch(key)}
         record = kinds[content](**fields)
         for key, item in learned.items():
