@@ -125,8 +125,8 @@ def test_the_planner_has_a_classifier_and_what_to_search(name):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"size": None}, "alpha must be one number"),
-        ({"size": (1.0, 2.0)}, "alpha must be one number"),
+        ({"size": None}, "a value for alpha1 .or alpha. is needed"),
+        ({"size": (1.0, 2.0)}, "samples per dimension must be a finite number"),
         ({"size": -1.0}, "samples per dimension must be"),
         ({"size": np.inf}, "samples per dimension must be a finite number"),
         ({"size": "2"}, "samples per dimension must be"),

@@ -7,9 +7,9 @@ import pytest
 
 import sparsetoken as st
 from planner.examples import ERROR, drawn, power_law
-from sparsetoken.planner.curves import CURVE, PILOT, LearningCurves, extrapolate, read_curve
+from sparsetoken.planner.curves import CURVE, PILOT, LearningCurves, extrapolate
+from sparsetoken.planner.measured import HeldOut, pilot_points, read_curve
 from sparsetoken.planner.metric import get_metric
-from sparsetoken.planner.pilot import HeldOut, pilot_points
 
 
 @pytest.mark.statistical
@@ -104,9 +104,9 @@ EXPECTED = {"sizes": [10.0, 20.0], "errors": [0.5, 0.25], "aucs": [0.5, 0.75]}
     "text",
     [
         "n_samples,error,auc\n10,0.5,0.5\n20,0.25,0.75\n",
-        "N_Samples;accuracy;auc\n10;0.5;0.5\n20;0.75;0.75",
+        'N_Samples, "accuracy", auc\n10, 0.5, 0.5\n20, 0.75, 0.75\n',
         "n_samples\taccuracy\tauc\n10\t0.5\t0.5\n\n20\t0.75\t0.75",
-        "n_samples  error auc  note\n10  0.5  0.5 a\n20  0.25 0.75 b",
+        'n_samples,error,auc,note\n10,0.5,0.5,"a, b"\n20,0.25,0.75,c',
     ],
 )
 def test_tables_as_people_have_them(text):
@@ -123,9 +123,10 @@ def test_gaps_and_test_samples():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "must have a row of names and one of numbers"),
-        ("10,0.5\n20,0.4", "must have a column n_samples, got 10, 0.5"),
-        ("n_samples,error\n10,half", "must have numbers: could not convert string 'half'"),
+        ("", "must have a column n_samples and a row for each training"),
+        ("10,0.5\n20,0.4", "must have a column n_samples .* got '10,0.5"),
+        ("n_samples;error\n10;0.5", "commas or tabs between its columns"),
+        ("n_samples,error\n10,half", "must have numbers as error: could not convert .*'half'"),
     ],
 )
 def test_what_is_no_curve_is_said(text, message):

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 import sparsetoken as st
 from planner.examples import AUC, CHEAP, ERROR, ERRORS, PROBLEM, RECALL, SIZES, drawn, power_law
-from sparsetoken.planner.pilot import HeldOut, cut_pilot, pilot_points, train_on_parts
+from sparsetoken.planner.measured import HeldOut, cut_pilot, pilot_points, train_on_parts
 
 
 class Remembers(ClassifierMixin, BaseEstimator):
@@ -368,15 +368,6 @@ def test_the_answer_is_where_the_prediction_meets_the_target(plan):
     assert np.all(np.diff(np.log(upper / lower)) > 0)  # the further, the less certain
 
 
-def test_a_rare_class_is_counted():
-    X, y = st.SparseTokenProblem(4, 2, 2.0, 0.15).sample(80, 60, random_state=0)
-    plan = st.plan.from_pilot(X, y, error=0.1, metric="auc", estimator=CHEAP)
-    more = plan.n_samples - 80
-    assert more > 0
-    assert plan.more[1] == pytest.approx(more * y.mean(), abs=1)
-    assert f"{more} more, {plan.more[1]} of them of the rare class 1" in plan.answer
-
-
 def pilot_without_signal():
     return st.SparseTokenProblem(5, 1, 0.0).sample(60, 10, random_state=0)
 
@@ -443,7 +434,13 @@ def test_summary_json_picture_and_report(plan):
     assert "measured on 500 test samples at 5 sizes" in text
     data = json.loads(json.dumps(plan.to_dict()))
     assert data["source"] == "learning curve"
-    assert data["more"] is None
     assert [row["error"] for row in data["observed"]] == ERRORS
     assert plan.plot().axes[0].get_ylabel() == "test error"
     assert plan.answer in plan.report(markdown=True)
+
+
+def test_a_curve_that_cannot_reach_the_target_is_drawn():
+    flat = st.plan.from_curve([10, 20, 40], [0.5, 0.51, 0.5], n_test=100, error=0.01)
+    assert flat.n_samples is None
+    assert flat.curve.n_samples[-1] == 400
+    assert flat.to_dict()["interval"] is None

@@ -51,7 +51,7 @@ class JointTraining(GradientDescent):
         if settings["loss"] != "logistic":
             raise ValueError(f"loss must be 'logistic' for model 'joint', got {settings['loss']!r}")
         loss, beta, reg = get_loss(settings["loss"]), settings["beta"], settings["reg"]
-        size = draw.n_samples, draw.dim
+        size = draw.n_samples(), draw.dim
         X, y, truth = draw.problem.sample(*size, random_state=draw.rng, return_truth=True)
         tokens, sign = MemoryData(as_sequences(X)), np.where(y == 1, 1.0, -1.0)
         check_classes(sign)

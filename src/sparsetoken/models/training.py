@@ -10,7 +10,7 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import Draw, Settings, Size, one_size
+from sparsetoken.models.base import Draw, Settings, Size, alpha_of
 from sparsetoken.models.readout import ReadoutTrial
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import LearnedQuery
@@ -37,7 +37,7 @@ class GradientDescent(Attention):
         """Return what is learned at each size, and the sharpness β‖q‖ of the attention."""
         results, beta = [], settings["beta"]
         for size in sizes:
-            numbers = self.solve(problem, settings, one_size(size))
+            numbers = self.solve(problem, settings, alpha_of(size, settings))
             norm = numbers["query_norm"]
             sharpness = Estimate(beta * norm, beta * norm.uncertainty, norm.converged)
             results.append(SimpleNamespace(**numbers, sharpness=sharpness))
@@ -59,7 +59,7 @@ class GradientDescent(Attention):
         With "online" batches a step sees one sample after the other, with the rates over the
         dimension.
         """
-        problem, n_samples, dim, rng = draw.problem, draw.n_samples, draw.dim, draw.rng
+        problem, n_samples, dim, rng = draw.problem, draw.n_samples(), draw.dim, draw.rng
         settings, loss = draw.settings, get_loss(draw.settings["loss"])
         beta, reg, online = settings["beta"], settings["reg"], settings["batches"] == "online"
         parts = [slice(i, i + 1) for i in range(n_samples)] if online else [slice(None)]
