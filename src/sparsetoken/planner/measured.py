@@ -3,7 +3,6 @@
 import csv
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,9 +69,8 @@ def train_on_parts(
     """Train ``estimator`` on parts of the pilot and test it on the others.
 
     In each of the ``cuts`` it is trained on one fold, on two neighboring ones, and so on, and
-    tested on all the others; each fold takes its turn. So every sample is tested equally often at
-    each size. A part that the estimator cannot be trained on is left out, and so is a size at which
-    a sample was never tested. If nothing is left, ValueError says why.
+    tested on all the others; each fold takes its turn. A part that the estimator cannot be trained
+    on is left out, and so is a size at which a sample was never tested.
     """
     labels = np.unique(y, return_inverse=True)[1]
     turns = [[*cut[first:], *cut[:first]] for cut in cuts for first in range(len(cut))]
@@ -104,10 +102,7 @@ def train_on_parts(
 
 
 def pilot_points(held_out: HeldOut, metric: Metric | None = None) -> CurvePoints:
-    """Return mean errors and ranks, with the covariance between the samples tested.
-
-    A recall is measured only if ``metric`` asks for it and the negatives are enough.
-    """
+    """Return errors, ranks, and a recall if ``metric`` is one and the negatives are enough."""
     labels, counts, n = held_out.labels, np.bincount(held_out.labels), held_out.labels.size
     metrics, values, influences = [], [], []
 
@@ -123,7 +118,7 @@ def pilot_points(held_out: HeldOut, metric: Metric | None = None) -> CurvePoints
         influences[1] *= 2.0  # the same pairs are wrong in both classes
         fpr = getattr(metric, "fpr", 0.0)
         if metric is not None and fpr * counts[0] >= _FEWEST_ALARMS:
-            lost = _by_sample(partial(_outside, fpr=fpr), held_out)
+            lost = _by_sample(lambda scores, positive: _outside(scores, positive, fpr), held_out)
             add(metric, lost, labels / counts[1])
             # A negative above the threshold raises it: by the ratio of Gaussian densities there.
             recall = np.clip(1.0 - values[2], 1e-3, 1.0 - 1e-3)

@@ -87,8 +87,8 @@ class Planner:
         fpr : float, default=0.01
             The false-positive rate of the recall.
         problem : SparseTokenProblem or Population, optional
-            Replaces ``n_tokens``, ``n_signal``, ``signal`` and ``positive_rate``. With a
-            population errors count against recorded labels.
+            Replaces ``n_tokens``, ``n_signal``, ``signal`` and ``positive_rate``. Errors
+            of a population count against recorded labels.
         progress : callable, optional
             Called with a few words at each step, also when ``curve`` and ``alternatives`` of the
             plan are computed; ``progress=print`` shows them.
