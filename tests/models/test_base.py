@@ -118,8 +118,8 @@ def test_the_planner_has_a_classifier_and_what_to_search(name):
     for choices in space.values():
         if isinstance(choices, st.models.Range):
             assert all(choices.low <= start <= choices.high for start in choices.starts)
-    with pytest.raises(ValueError, match="'joint' is theory and simulation"):
-        st.models.get("joint").classifier({})
+    with pytest.raises(ValueError, match="'training' is theory and simulation"):
+        st.models.get("training").classifier({})
 
 
 @pytest.mark.parametrize(

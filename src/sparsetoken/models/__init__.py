@@ -25,8 +25,6 @@ LOOKS = {
         ("vectorized", "vectorized", 2, "^", "a linear readout of all tokens in a row"),
         ("attention", "attention", 5, "P",
          "softmax attention with a query given by cosine and sharpness"),
-        ("joint", "joint training", 2, "D",
-         "attention whose parameters are all trained together, to the minimum"),
         ("training", "gradient descent", 3, "v",
          "attention whose parameters all move in every step"),
         ("optimal", "best possible", 6, "P", "the best that any learner can do with these samples"),

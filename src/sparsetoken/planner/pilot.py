@@ -1,4 +1,4 @@
-"""Plans from measured performance: ``plan.from_pilot`` and ``plan.from_curve``."""
+"""The answer of ``plan.from_pilot`` and ``plan.from_curve``, and words about it."""
 
 import math
 from collections.abc import Iterator
@@ -8,27 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _num_samples
 
 from sparsetoken._types import Floats
-from sparsetoken._validation import check_count, check_real
-from sparsetoken.estimators import SparseTokenClassifier
-from sparsetoken.estimators.folds import check_groups
-from sparsetoken.inspection.estimation import count_labels
-from sparsetoken.planner.curves import CurvePoints, Posterior, extrapolate
-from sparsetoken.planner.measured import (
-    complete_measurements,
-    curve_points,
-    cut_pilot,
-    pilot_points,
-    train_on_parts,
-)
-from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
-from sparsetoken.planner.words import PlanResult, Progress, Sections, capital, no_progress
-from sparsetoken.problem import RandomState
-from sparsetoken.sequences.sequences import as_sequences
+from sparsetoken._validation import check_real
+from sparsetoken.planner.curves import CurvePoints, Posterior
+from sparsetoken.planner.metric import Metric
+from sparsetoken.planner.words import PlanResult, Sections, capital
 
-_REPEATS = 2  # times the pilot is cut anew
 _REACH = 100  # times the pilot: the extrapolation is not asked about larger studies
 _LEVELS = (0.1, 0.5, 0.9)
 _TESTED = 4.0  # times the pilot: as far as benchmarks compare predictions with what came
@@ -276,158 +262,3 @@ class PilotPlan(PlanResult):
 
 def _whole(size: float) -> int | None:
     return math.ceil(size) if math.isfinite(size) else None
-
-
-def plan_from_pilot(
-    X: Any,
-    y: ArrayLike,
-    *,
-    error: float,
-    estimator: Any = None,
-    groups: ArrayLike | None = None,
-    metric: str = "error",
-    fpr: float = DEFAULT_FPR,
-    effort: float = 1.0,
-    random_state: RandomState = 0,
-    progress: Progress = no_progress,
-) -> PilotPlan:
-    """Plan the number of samples from pilot data, for any classifier.
-
-    The classifier is trained on parts of the pilot, of several sizes, and tested on the rest.
-    Learning curves of the theory's family that agree with these errors are extrapolated.
-
-    Parameters
-    ----------
-    X : array, data frame, sparse matrix, list or Sequences
-        The pilot, in any form that the classifier's ``fit`` takes; for the default one, sequences.
-    y : array-like of shape (n,)
-        Their labels; at least four of each.
-    error : float
-        Target: the test error, below that of always predicting the commonest label. With
-        ``metric="auc"`` it is 1 − AUC, with ``metric="recall"`` 1 − recall.
-    estimator : classifier, optional
-        By default the plan is for a :class:`~sparsetoken.estimators.SparseTokenClassifier`; pass
-        any unfitted scikit-learn classifier to change it.
-    groups : array-like of shape (n,), optional
-        Groups of samples that belong together, such as those of one patient: no group is trained
-        on and tested on at the same time. A ``fit`` that takes ``groups`` gets them.
-    metric : {"error", "auc", "recall"}, default="error"
-        What ``error`` means. The last two need two classes; the second label in sorted order is the
-        positive one.
-    fpr : float, default=0.01
-        The false-positive rate of the recall.
-    effort : float, default=1.0
-        2 cuts the pilot into parts twice as often, for a somewhat narrower interval.
-    random_state : int, Generator or None, default=0
-        Decides the parts. The same seed gives the same observed errors whatever the target.
-    progress : callable, optional
-        Called with a few words before each training.
-
-    Returns
-    -------
-    PilotPlan
-        With ``n_samples``, ``interval``, ``assured``, ``predict``, ``curve`` and ``trust``.
-
-    Examples
-    --------
-    >>> import sparsetoken as st
-    >>> problem = st.SparseTokenProblem(n_tokens=4, n_signal=2, signal=4.0)
-    >>> X, y = problem.sample(40, 60, random_state=0)
-    >>> pilot = st.plan.from_pilot(X, y, error=0.05, estimator=st.PooledClassifier(reg=0.1))
-    >>> pilot
-    PilotPlan(About 126 labelled sequences for a 5 % test error (80 % interval: 25 to unbounded))
-    >>> pilot.predict([80, 160]).round(2)  # lower, median and upper expected error
-    array([[0.02, 0.06, 0.12],
-           [0.01, 0.05, 0.12]])
-    """
-    aim = get_metric(metric, fpr)
-    repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
-    X = as_sequences(X) if estimator is None else X
-    labels = np.asarray(y)
-    counts, codes = count_labels(labels, _num_samples(X)), check_groups(groups, labels.size)
-    if len(counts) < 2:
-        raise ValueError(f"y must have at least two labels, got {len(counts)}")
-    if len(counts) > 2 and aim.name != "error":
-        raise ValueError(f"metric must be 'error' with {len(counts)} labels in y, got {metric!r}")
-    target = aim.check(error, 1.0 - max(counts.values()) / labels.size)
-    rng = np.random.default_rng(random_state)
-    cuts = [cut_pilot(labels, codes, rng) for _ in range(repeats)]
-    if estimator is None:
-        estimator = SparseTokenClassifier(random_state=int(rng.integers(2**31)))
-    held_out = train_on_parts(estimator, X, labels, cuts, groups=codes, progress=progress)
-    progress("fitting learning curves")
-    posterior = extrapolate(pilot_points(held_out, aim))
-    together = "" if codes is None else f", {np.unique(codes).size} groups kept together"
-    classes = ", ".join(f"{count} of class {name}" for name, count in counts.items())
-    method = f"held out after training on parts of the pilot of {labels.size}{together} ({classes})"
-    unit, name = "sequences" if _has_tokens(X) else "samples", type(estimator).__name__
-    return PilotPlan(target, aim, posterior, "pilot", unit, name, method)
-
-
-def _has_tokens(X: Any) -> bool:
-    """Whether the samples are sequences of tokens, not rows of a table."""
-    if hasattr(X, "offsets"):
-        return bool(X.lengths.max() > 1)
-    return len(getattr(X, "shape", ())) == 3 or (isinstance(X, list) and np.ndim(X[0]) == 2)
-
-
-def plan_from_curve(
-    sizes: ArrayLike,
-    errors: ArrayLike | None = None,
-    *,
-    n_test: int,
-    error: float,
-    aucs: ArrayLike | None = None,
-    recalls: ArrayLike | None = None,
-    chance: float = 0.5,
-    metric: str = "error",
-    fpr: float = DEFAULT_FPR,
-) -> PilotPlan:
-    """Plan the number of samples from a learning curve alone.
-
-    The curve may be anybody's: of a paper, or of a classifier that this package does not know. Test
-    errors come with the noise of ``n_test`` samples, and with that of each draw of training
-    samples, which is estimated from the roughness of the curve.
-
-    Parameters
-    ----------
-    sizes : array-like of shape (k,)
-        Numbers of training samples; two different ones at least. A size may come several times.
-    errors, aucs, recalls : array-like of shape (k,) or (k, repeats), optional
-        Test errors, areas under the ROC curve, and recalls at the false-positive rate ``fpr``, at
-        each size: at least one of the three. NaN is left out, with all that belongs to it.
-    n_test : int
-        Number of test samples.
-    error, metric, fpr
-        The target, as in :meth:`from_pilot`. A metric that was not measured is inferred, which
-        ``trust`` says.
-    chance : float, default=0.5
-        Error of always predicting the commonest class.
-
-    Returns
-    -------
-    PilotPlan
-        As of :meth:`from_pilot`.
-
-    Examples
-    --------
-    >>> import sparsetoken as st
-    >>> errors = [0.35, 0.27, 0.2, 0.16]
-    >>> plan = st.plan.from_curve([25, 50, 100, 200], errors, n_test=500, error=0.13)
-    >>> plan
-    PilotPlan(About 601 labelled samples for a 13 % test error (80 % interval: 221 to unbounded))
-    >>> plan.predict([400, 800]).round(2)  # lower, median and upper expected error
-    array([[0.09, 0.14, 0.2 ],
-           [0.07, 0.12, 0.19]])
-    """
-    aim = get_metric(metric, fpr)
-    n_test = check_count("n_test", n_test, minimum=2)
-    chance = check_real("chance", chance, low=0.0, high=1.0, above=True)
-    target = aim.check(error, chance)
-    tables = {get_metric("error"): errors}
-    for other, table in (("auc", aucs), ("recall", recalls)):
-        tables[get_metric(other, fpr)] = None if table is None else 1.0 - np.asarray(table, float)
-    points = curve_points(*complete_measurements(sizes, tables), n_test, chance)
-    method = f"measured on {n_test} test samples at {np.unique(points.sizes).size} sizes"
-    about = "learning curve", "samples", "the classifier of the curve", method
-    return PilotPlan(target, aim, extrapolate(points), *about)
