@@ -48,7 +48,6 @@ def test_words_are_those_of_the_vocabulary(name):
     model = st.models.get(name)
     assert set(model.settings) <= PARAMETERS.keys()
     assert model.predicted | model.simulated <= MEASURED.keys()
-    assert st.models.look(name).help
     with pytest.raises(ValueError, match=f"unknown setting of model '{name}' 'lr_qery'"):
         model.complete({"lr_qery": 1.0})
 

@@ -30,7 +30,6 @@ class Look(NamedTuple):
     """How a model is called and drawn."""
 
     label: str
-    help: str
     color: str
     marker: str
 
@@ -97,7 +96,7 @@ class Model(Named):
 
     known: ClassVar[dict[str, Any]] = {}
     look: ClassVar[Look]
-    """Its label, one line of help, color and marker; without one it gets a free color."""
+    """Its label, color and marker; without one it gets a free color."""
     settings: ClassVar[tuple[str, ...]] = ()
     """What can be set beside problem and samples: names of ``vocabulary.PARAMETERS``, which has the
     defaults. Theory and trial take the same; one that does not matter to them is ignored."""
