@@ -166,7 +166,49 @@ def _outside(scores: Floats, positive: Any, fpr: float) -> Floats:
     return np.where(positive, scores < threshold, scores > threshold).astype(float)
 
 
-def complete_measurements(
+def read_curve(text: str) -> dict[str, Any]:
+    """Return the arguments of ``plan.from_curve`` that a table with commas, or with tabs, has.
+
+    Columns without a meaning are left out, empty cells are not measured, and the smallest of
+    several ``n_test`` counts.
+    """
+    mark = "\t" if "\t" in text else ","
+    rows = list(csv.DictReader(text.lower().splitlines(), delimiter=mark, skipinitialspace=True))
+    if not rows or "n_samples" not in rows[0]:
+        raise ValueError(
+            "the curve must have a column n_samples and a row for each training, with commas or "
+            f"tabs between its columns, got {shown(text)}"
+        )
+    table: dict[str, Any] = {}
+    for argument, name in _COLUMNS.items():
+        if name in rows[0]:
+            try:
+                table[argument] = [float(row[name] or math.nan) for row in rows]
+            except ValueError as wrong:
+                raise ValueError(f"the curve must have numbers as {name}: {wrong}") from None
+    if "accuracies" in table:
+        table.setdefault("errors", [1.0 - value for value in table.pop("accuracies")])
+    return table | ({"n_test": int(min(table["n_test"]))} if "n_test" in table else {})
+
+
+def curve_points(
+    sizes: ArrayLike, tables: dict[Metric, ArrayLike | None], n_test: int, chance: float
+) -> CurvePoints:
+    """Return the points of a curve with their noise: of tests, of draws, and of the family."""
+    metrics, at, errors = _complete_measurements(sizes, tables)
+    size = at / at.max()
+    tested = correlated(size.size, CurveNoise.same_tests) / (4.0 * n_test)
+    misfit, common = likeness(size, size), correlated(len(metrics), CurveNoise.common)
+    of_ranks = np.diag([CurveNoise.misfit_of_ranks**2 * (m.name != "error") for m in metrics])
+    fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit) + np.kron(of_ranks, misfit)
+    drawn: Floats = np.eye(size.size) / size
+    scaled: Any = np.kron(common, drawn + CurveNoise.misfit_of_draws**2 * misfit)
+    bars = np.sqrt(np.maximum(errors * (1.0 - errors), 0.0) / n_test)
+    unit = float(at.max())
+    return CurvePoints(tuple(metrics), at, errors, bars, n_test, unit, chance, CURVE, fixed, scaled)
+
+
+def _complete_measurements(
     sizes: ArrayLike, tables: dict[Metric, ArrayLike | None]
 ) -> tuple[list[Metric], Floats, Floats]:
     """Return metrics, and the size and the errors of each measurement that is complete.
@@ -201,46 +243,3 @@ def _numbers(name: str, values: ArrayLike) -> Floats:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numbers, got {shown(values)}") from None
-
-
-def read_curve(text: str) -> dict[str, Any]:
-    """Return the arguments of ``plan.from_curve`` that a table with commas, or with tabs, has.
-
-    Columns without a meaning are left out, empty cells are not measured, and the smallest of
-    several ``n_test`` counts.
-    """
-    mark = "\t" if "\t" in text else ","
-    rows = list(csv.DictReader(text.lower().splitlines(), delimiter=mark, skipinitialspace=True))
-    if not rows or "n_samples" not in rows[0]:
-        raise ValueError(
-            "the curve must have a column n_samples and a row for each training, with commas or "
-            f"tabs between its columns, got {shown(text)}"
-        )
-    table: dict[str, Any] = {}
-    for argument, name in _COLUMNS.items():
-        if name in rows[0]:
-            try:
-                table[argument] = [float(row[name] or math.nan) for row in rows]
-            except ValueError as wrong:
-                raise ValueError(f"the curve must have numbers as {name}: {wrong}") from None
-    if "accuracies" in table:
-        table.setdefault("errors", [1.0 - value for value in table.pop("accuracies")])
-    return table | ({"n_test": int(min(table["n_test"]))} if "n_test" in table else {})
-
-
-def curve_points(
-    metrics: Sequence[Metric], sizes: Floats, errors: Floats, n_test: int, chance: float
-) -> CurvePoints:
-    """Return the points of a curve with their noise: of tests, of draws, and of the family."""
-    size = sizes / sizes.max()
-    tested = correlated(size.size, CurveNoise.same_tests) / (4.0 * n_test)
-    misfit, common = likeness(size, size), correlated(len(metrics), CurveNoise.common)
-    of_ranks = np.diag([CurveNoise.misfit_of_ranks**2 * (m.name != "error") for m in metrics])
-    fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit) + np.kron(of_ranks, misfit)
-    drawn: Floats = np.eye(size.size) / size
-    scaled: Any = np.kron(common, drawn + CurveNoise.misfit_of_draws**2 * misfit)
-    bars = np.sqrt(np.maximum(errors * (1.0 - errors), 0.0) / n_test)
-    unit = float(sizes.max())
-    return CurvePoints(
-        tuple(metrics), sizes, errors, bars, n_test, unit, chance, CURVE, fixed, scaled
-    )

@@ -18,7 +18,6 @@ from sparsetoken.planner.answer import CLASSIFIERS, Plan, classifiers_for
 from sparsetoken.planner.curves import extrapolate
 from sparsetoken.planner.expected import Study
 from sparsetoken.planner.measured import (
-    complete_measurements,
     curve_points,
     cut_pilot,
     pilot_points,
@@ -186,7 +185,7 @@ def plan_from_curve(
     tables = {get_metric("error"): errors}
     for other, table in (("auc", aucs), ("recall", recalls)):
         tables[get_metric(other, fpr)] = None if table is None else 1.0 - np.asarray(table, float)
-    points = curve_points(*complete_measurements(sizes, tables), n_test, chance)
+    points = curve_points(sizes, tables, n_test, chance)
     method = f"measured on {n_test} test samples at {np.unique(points.sizes).size} sizes"
     about = "learning curve", "samples", "the classifier of the curve", method
     return PilotPlan(target, aim, extrapolate(points), *about)
