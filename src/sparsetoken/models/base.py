@@ -266,5 +266,6 @@ def alpha_of(size: Size, settings: Settings, part: int = 1) -> float:
     else:
         alpha = size
     if not alpha:
-        raise ValueError(f"a value for alpha{part} (or alpha) is needed: samples per dimension")
+        of = ("query", "readout")[part]
+        raise ValueError(f"a value for alpha{part} (or alpha) is needed: samples of the {of}")
     return alpha
