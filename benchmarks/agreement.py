@@ -16,7 +16,7 @@ from benchmarks.report import Table, mean_and_error, run
 from sparsetoken import Population, SparseTokenProblem
 from sparsetoken import models as registry
 
-MODELS = ("pooled", "vectorized", "attention", "two-step", "training", "joint", "optimal")
+MODELS = ("pooled", "vectorized", "attention", "two-step", "training", "optimal")
 DIMENSIONS = (150, 600)
 DENSE = (100, 300)  # where a trial draws every token
 NUMBERS = ("test_error", "cosine", "train_loss", "auc", "query_norm", "readout_norm", "bias")
@@ -24,7 +24,7 @@ NUMBERS = ("test_error", "cosine", "train_loss", "auc", "query_norm", "readout_n
 
 def random_problem(rng: np.random.Generator, model: str) -> Any:
     """Return a problem, sometimes with several signal tokens, a run of them, or wrong labels."""
-    dense = model in ("training", "joint")
+    dense = model == "training"
     n_tokens = int(rng.integers(2, 9 if dense else 30))
     n_signal = int(rng.integers(1, min(n_tokens, 4) + 1)) if rng.random() < 0.3 else 1
     signal = float(rng.uniform(2.0, 4.5)) / math.sqrt(n_signal)
@@ -45,8 +45,6 @@ def random_settings(rng: np.random.Generator, model: str) -> dict[str, Any]:
     if model == "training":
         settings = {"steps": 4, "batches": str(rng.choice(["fresh", "reused"])), "reg": 0.0}
         settings |= {"lr_query": rng.uniform(1.0, 6.0), "lr_readout": rng.uniform(0.5, 2.0)}
-    if model == "joint":
-        settings["reg"] = float(rng.uniform(0.05, 0.3))
     if model == "optimal":
         settings = {"unlabelled": float(rng.uniform(0.0, 2.0)) if rng.random() < 0.4 else 0.0}
     return settings
@@ -61,7 +59,7 @@ def compare(name: str, index: int, trials: int, table: Table) -> list[float]:
     numbers = [n for n in NUMBERS if n in model.predicted and n in model.simulated]
     expected = {number: getattr(predicted, number) for number in numbers}
     scores: list[float] = []
-    for dim in DENSE if name in ("training", "joint") else DIMENSIONS:
+    for dim in DENSE if name == "training" else DIMENSIONS:
         drawn = [model.trial(problem, size, dim, settings, rng) for _ in range(trials)]
         scores = []
         for number, value in expected.items():

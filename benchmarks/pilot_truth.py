@@ -43,8 +43,8 @@ from benchmarks.peers import Makers
 from benchmarks.report import Kept, run
 from sparsetoken import AttentionClassifier, SparseTokenClassifier
 from sparsetoken.planner.curves import PILOT, CurvePoints, LearningCurves, extrapolate
+from sparsetoken.planner.measured import cut_pilot, pilot_points, train_on_parts
 from sparsetoken.planner.metric import Metric, get_metric
-from sparsetoken.planner.pilot import cut_pilot, pilot_points, train_on_parts
 
 FRESH = ("sevens", "either", "scales", "words", "strong", "weak", "lengths", "unequal")
 PILOTS = [40, 80, 120]

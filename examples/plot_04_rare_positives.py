@@ -53,7 +53,7 @@ for name, clf in (("attention", attention), ("pooled", pooled)):
 with styled():
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 2.9), layout="constrained")
     for name, p in probability.items():
-        _, _, colour, marker = look(name)
+        _, colour, marker = look(name)
         precision, recall, _ = precision_recall_curve(y_test, p)
         left.plot(recall, precision, color=colour, label=name)
         groups = [0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0]

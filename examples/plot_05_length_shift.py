@@ -99,7 +99,7 @@ print(
 with styled():
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 2.8), layout="constrained")
     for name in theory:
-        _, _, colour, marker = look(name)
+        _, colour, marker = look(name)
         left.plot(lengths, shifted[name], color=colour, label=name)
         style = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
         bar = measured[name].std(axis=0, ddof=1) / np.sqrt(len(measured[name]))

@@ -101,7 +101,7 @@ with styled():
     figure, axes = plt.subplots(1, 3, figsize=(6.8, 2.5), layout="constrained")
     for ax, found in zip(axes, (few, dense, wrong), strict=True):
         for model, (fine, line, coarse, points) in found.items():
-            _, _, colour, marker = look(model)
+            _, colour, marker = look(model)
             ax.plot(fine, line, color=colour, label=model)
             values, bars = points, [p.uncertainty for p in points]
             style = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}

@@ -115,14 +115,14 @@ with styled():
     looks = {"attention": {"lw": 3.0}, "hardmax": {"ls": "--", "markerfacecolor": "white"}}
     looks["bayes"] = {"ls": ":", "marker": ""}  # these three nearly coincide
     for model, chosen in lengths.items():
-        _, _, colour, marker = look(model)
+        _, colour, marker = look(model)
         style = {"color": colour, "marker": marker, "label": model} | looks.get(model, {})
         left.plot(chosen, required[model], **style)
     left.set(xscale="log", yscale="log", xlabel="sequence length, L")
     left.set_ylabel("signal θ needed for 5 % error")
     left.legend(loc="upper left")
     for model in statistics:
-        _, _, colour, marker = look(model)
+        _, colour, marker = look(model)
         right.plot(signals, errors[model], color=colour, label=model)
         right.plot(tried, checks[model], marker, color=colour, markerfacecolor="white")
     right.axvline(math.sqrt(2 * math.log(n_tokens)), color="0.8", lw=3, zorder=0)

@@ -95,7 +95,7 @@ print({model: f"{values[0]:.3f} to {values[-1]:.1f}" for model, values in by_sig
 with styled():
     figure, axes = plt.subplots(1, 3, figsize=(6.8, 2.5), layout="constrained")
     for (model, dim), share in separable.items():
-        _, _, colour, marker = look(model)
+        _, colour, marker = look(model)
         style = {"color": colour, "marker": marker, "ls": "-" if dim == 60 else ":"}
         axes[0].plot(ratios, share, label=f"{model}, {dim} dim.", markerfacecolor="white", **style)
     axes[0].axvline(1.0, ymin=0.3, color="0.8", lw=3, zorder=0)

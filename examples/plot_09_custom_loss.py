@@ -119,7 +119,7 @@ with styled():
     axes[0].set(xlabel="score, for a positive sample", ylabel="loss", ylim=(0, 8))
     axes[0].legend(loc="upper right")
     for model, risks in theory.items():
-        _, _, colour, marker = look(model)
+        _, colour, marker = look(model)
         axes[1].plot(alphas, [risk.test_error for risk in risks], color=colour, label=model)
         style = {"fmt": marker, "color": colour, "markerfacecolor": "white", "capsize": 1.5}
         axes[1].errorbar(alphas, means[model], bars[model], **style)

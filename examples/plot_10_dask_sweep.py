@@ -94,7 +94,7 @@ for row in rows[:4]:
 with styled():
     figure, ax = plt.subplots(figsize=(3.6, 2.8), layout="constrained")
     for model in ("two-step", "pooled"):
-        curve(ax, select(rows, model=model), "alpha", *look(model)[2:], model)
+        curve(ax, select(rows, model=model), "alpha", *look(model)[1:], model)
     lines_and_points(ax)
     ax.set(xscale="log", xlabel="samples per dimension, α", ylabel="test error", ylim=(0, None))
     ax.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])

@@ -64,3 +64,11 @@ def test_the_query_alone_needs_no_readout():
 def test_a_given_query_is_refused():
     with pytest.raises(ValueError, match="'two-step' learns its query"):
         make_cell("theory", "auc", {"alpha": 1.0, "cosine": 0.5})
+
+
+def test_samples_that_are_not_given_are_not_drawn():
+    model, problem = st.models.get("two-step"), st.SparseTokenProblem(**PROBLEM)
+    for size, missing in (((2.0, None), "alpha1"), ((None, 2.0), "alpha0"), (None, "alpha0")):
+        trial = model.trial(problem, size, 10, {}, np.random.default_rng(0))
+        with pytest.raises(ValueError, match=f"a value for {missing} .or alpha. is needed"):
+            _ = trial.test_error

@@ -1,15 +1,13 @@
-"""Learning curves: read from tables, and those that agree with measurements."""
-
-import math
+"""Learning curves that agree with measurements."""
 
 import numpy as np
 import pytest
 
 import sparsetoken as st
 from planner.examples import ERROR, drawn, power_law
-from sparsetoken.planner.curves import CURVE, PILOT, LearningCurves, extrapolate, read_curve
+from sparsetoken.planner.curves import CURVE, PILOT, LearningCurves, extrapolate
+from sparsetoken.planner.measured import HeldOut, pilot_points
 from sparsetoken.planner.metric import get_metric
-from sparsetoken.planner.pilot import HeldOut, pilot_points
 
 
 @pytest.mark.statistical
@@ -95,39 +93,3 @@ def test_power_laws_are_predicted_by_intervals_that_hold():
         off.append(np.abs(np.log(table[:, 1] / power_law(ahead))))
     assert np.mean(held) > 0.7
     assert np.median(off) < 0.2  # the error falls by a third to 400, by half to 800
-
-
-EXPECTED = {"sizes": [10.0, 20.0], "errors": [0.5, 0.25], "aucs": [0.5, 0.75]}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "n_samples,error,auc\n10,0.5,0.5\n20,0.25,0.75\n",
-        "N_Samples;accuracy;auc\n10;0.5;0.5\n20;0.75;0.75",
-        "n_samples\taccuracy\tauc\n10\t0.5\t0.5\n\n20\t0.75\t0.75",
-        "n_samples  error auc  note\n10  0.5  0.5 a\n20  0.25 0.75 b",
-    ],
-)
-def test_tables_as_people_have_them(text):
-    assert read_curve(text) == EXPECTED
-
-
-def test_gaps_and_test_samples():
-    columns = read_curve("n_samples,error,recall,n_test\n10,0.5,,400\n10,0.4,0.1,300")
-    assert columns["n_test"] == 300
-    assert columns["errors"] == [0.5, 0.4]
-    assert math.isnan(columns["recalls"][0])
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "must have a row of names and one of numbers"),
-        ("10,0.5\n20,0.4", "must have a column n_samples, got 10, 0.5"),
-        ("n_samples,error\n10,half", "must have numbers: could not convert string 'half'"),
-    ],
-)
-def test_what_is_no_curve_is_said(text, message):
-    with pytest.raises(ValueError, match=message):
-        read_curve(text)

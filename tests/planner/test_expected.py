@@ -180,8 +180,3 @@ def test_a_study_has_the_unknown_and_all_that_is_known():
     assert (study.at(200).n_samples, study.at(200).alpha) == (200, 4.0)
     assert replace(study, unknown="n_tokens").at(9).problem.n_tokens == 9
     assert replace(study, unknown="signal").at(2.5).problem.signal == 2.5
-    kinds = [problem, st.SparseTokenProblem(12, 2, 5.0, 0.4)]
-    population = st.Population(kinds, shares=[0.6, 0.4])
-    scaled = replace(study, problem=population, unknown="signal").at(2.0)
-    assert [kind.signal for kind in scaled.problem.kinds] == [2.0, 10.0]
-    assert scaled.factor == 2.0

@@ -14,53 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import sparsetoken as st
-from planner.examples import AUC, CHEAP, ERROR, ERRORS, PROBLEM, RECALL, SIZES, drawn, power_law
-from sparsetoken.planner.pilot import HeldOut, cut_pilot, pilot_points, train_on_parts
-
-
-class Remembers(ClassifierMixin, BaseEstimator):
-    """Knows which sequences it has seen, by their first number."""
-
-    def __init__(self, tests=None):
-        self.tests = tests
-
-    def __sklearn_clone__(self):
-        return Remembers(self.tests)
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        self.seen_ = X.tokens[X.offsets[:-1], 0]
-        return self
-
-    def predict(self, X):
-        tested = X.tokens[X.offsets[:-1], 0]
-        self.tests.append((self.seen_, tested))
-        return np.full(len(X), self.classes_[0])
-
-    def decision_function(self, X):
-        return np.zeros(len(X))
-
-
-def test_every_sequence_is_tested_equally_often_and_groups_stay_together():
-    n = 40
-    X = np.zeros((n, 2, 3))
-    X[:, :, 0] = np.arange(n)[:, np.newaxis]
-    groups = np.arange(n) // 4
-    tests = []
-    y, rng = np.arange(n) % 2, np.random.default_rng(0)
-    cuts = [cut_pilot(y, groups, rng) for _ in range(2)]
-    sequences = st.Sequences.from_list(list(X))
-    observed = train_on_parts(Remembers(tests), sequences, y, cuts, groups=groups)
-    assert observed.sizes.tolist() == [8, 16, 24, 32]
-    assert len(tests) == 4 * 10
-    for seen, tested in tests:
-        assert not set(groups[seen.astype(int)]) & set(groups[tested.astype(int)])
-        assert len(seen) + len(tested) == n
-    times = np.isfinite(observed.wrong).sum(axis=1)
-    assert np.all(times == times[:, :1])
-    assert pilot_points(observed).errors == pytest.approx(
-        np.full((2, 4), 0.5)
-    )  # all scores are tied
+from planner.examples import CHEAP, ERROR, ERRORS, PROBLEM, SIZES, drawn, power_law
 
 
 class TakesGroups(ClassifierMixin, BaseEstimator):
@@ -95,35 +49,6 @@ def test_groups_reach_every_fit_that_takes_them(data):
     without = []
     st.plan.from_pilot(X, y, error=0.1, estimator=TakesGroups(without), effort=0.5)
     assert without == [None] * 20
-
-
-def test_areas_are_those_of_all_pairs():
-    rng = np.random.default_rng(0)
-    labels = np.arange(12) % 2
-    scores = rng.integers(0, 4, (1, 1, 12)).astype(float)
-    measured = pilot_points(HeldOut(labels, np.array([6.0]), np.zeros((1, 1, 12)), scores))
-    pairs = scores[0, 0, labels == 1][:, np.newaxis] - scores[0, 0, labels == 0]
-    assert measured.errors[1] == pytest.approx([np.mean(pairs < 0) + 0.5 * np.mean(pairs == 0)])
-
-
-def test_bars_are_how_tested_sequences_vary():
-    """Against the deviation over many sets of test sequences, with training that does not vary."""
-    rng = np.random.default_rng(0)
-    values, bars = [], []
-    for _ in range(300):
-        labels = np.arange(120) % 2
-        scores = rng.standard_normal(120) + 1.5 * labels - 0.75
-        wrong = (scores > 0) != labels
-        seen = HeldOut(labels, np.array([30.0]), wrong[None, None], scores[None, None])
-        measured = pilot_points(seen, RECALL)
-        assert measured.metrics == (ERROR, AUC, RECALL)
-        values.append(measured.errors[:, 0])
-        bars.append(measured.bars[:, 0])
-    assert np.mean(bars, axis=0) == pytest.approx(np.std(values, axis=0), rel=0.15)
-    expected = [metric.of_gaussians(1.5, 0.0, 0.5) for metric in (ERROR, AUC, RECALL)]
-    error = np.std(values, axis=0) / np.sqrt(300)
-    # The quantile of few negatives is placed on one of them: that moves the recall a little.
-    assert np.all(np.abs(np.mean(values, axis=0) - expected) < 4 * error + [0, 0, 0.02])
 
 
 def test_ranks_and_recalls_can_be_planned_for(weak):
@@ -368,15 +293,6 @@ def test_the_answer_is_where_the_prediction_meets_the_target(plan):
     assert np.all(np.diff(np.log(upper / lower)) > 0)  # the further, the less certain
 
 
-def test_a_rare_class_is_counted():
-    X, y = st.SparseTokenProblem(4, 2, 2.0, 0.15).sample(80, 60, random_state=0)
-    plan = st.plan.from_pilot(X, y, error=0.1, metric="auc", estimator=CHEAP)
-    more = plan.n_samples - 80
-    assert more > 0
-    assert plan.more[1] == pytest.approx(more * y.mean(), abs=1)
-    assert f"{more} more, {plan.more[1]} of them of the rare class 1" in plan.answer
-
-
 def pilot_without_signal():
     return st.SparseTokenProblem(5, 1, 0.0).sample(60, 10, random_state=0)
 
@@ -443,7 +359,13 @@ def test_summary_json_picture_and_report(plan):
     assert "measured on 500 test samples at 5 sizes" in text
     data = json.loads(json.dumps(plan.to_dict()))
     assert data["source"] == "learning curve"
-    assert data["more"] is None
     assert [row["error"] for row in data["observed"]] == ERRORS
     assert plan.plot().axes[0].get_ylabel() == "test error"
     assert plan.answer in plan.report(markdown=True)
+
+
+def test_a_curve_that_cannot_reach_the_target_is_drawn():
+    flat = st.plan.from_curve([10, 20, 40], [0.5, 0.51, 0.5], n_test=100, error=0.01)
+    assert flat.n_samples is None
+    assert flat.curve.n_samples[-1] == 400
+    assert flat.to_dict()["interval"] is None

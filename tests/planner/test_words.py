@@ -1,7 +1,7 @@
 """Summary and report are made of the same paragraphs."""
 
 import sparsetoken as st
-from sparsetoken.planner.words import PlanResult, Words
+from sparsetoken.planner.words import PlanResult
 
 
 class Answer(PlanResult):
@@ -10,9 +10,13 @@ class Answer(PlanResult):
     def to_dict(self):
         return {}
 
-    def _words(self):
-        table = [("samples", "error"), ("10", "0.25"), ("100", "0.1")]
-        return Words(["Take care."], ["All is as it seems."], ["A guess."], {"T": table})
+    def _sections(self):
+        return {
+            "Answer": [self.answer, "Take care."],
+            "Assumptions": ["All is as it seems."],
+            "What it rests on": ["A guess."],
+            "T": [("samples", "error"), ("10", "0.25"), ("100", "0.1")],
+        }
 
 
 def test_summary_has_the_answer_first():

@@ -64,7 +64,7 @@ def plan(
     sparsetoken plan --dim 384 --n-tokens 50 --signal 6 --error 0.05
 
     Leave out --error instead to learn what --n-samples reach. With --population, give two of
-    --n-samples, --dim and --error; all three, to find a factor on the strengths of all kinds.
+    --n-samples, --dim and --error.
 
     From data or measurements, and for the test set, there is a command each:
 
@@ -137,7 +137,7 @@ def plan_from_curve(
     """  # noqa: D301 (the backslash keeps the lines of the examples)
 
     def make(progress: Any, **asked: Any) -> Any:
-        from sparsetoken.planner.curves import read_curve
+        from sparsetoken.planner.measured import read_curve
 
         try:
             table = read_curve(file.read_text(encoding="utf-8"))

@@ -16,25 +16,20 @@ __all__ = ["DEFAULT", "Look", "Model", "OneClassError", "Range", "get", "look", 
 DEFAULT = "sparse-token"
 """What a plan is about unless it is told otherwise."""
 LOOKS = {
-    name: Look(label, help, COLORS[color], marker)
-    for name, label, color, marker, help in (
-        ("sparse-token", "SparseTokenClassifier", 5, "*", "the default classifier for real data"),
-        ("two-step", "two-step attention", 0, "o",
-         "attention whose query is learned by two gradient steps: the published protocol"),
-        ("pooled", "pooled", 1, "s", "a linear readout of the mean token"),
-        ("vectorized", "vectorized", 2, "^", "a linear readout of all tokens in a row"),
-        ("attention", "attention", 5, "P",
-         "softmax attention with a query given by cosine and sharpness"),
-        ("joint", "joint training", 2, "D",
-         "attention whose parameters are all trained together, to the minimum"),
-        ("training", "gradient descent", 3, "v",
-         "attention whose parameters all move in every step"),
-        ("optimal", "best possible", 6, "P", "the best that any learner can do with these samples"),
-        ("bayes", "Bayes", 6, "X", "the best classifier that knows the signal"),
-        ("hardmax", "hardmax", 3, "D", "all the weight on the token with the largest score"),
-        ("elementwise", "elementwise", 4, "v", "attention whose tokens do not compete for weight"),
+    name: Look(label, COLORS[color], marker)
+    for name, label, color, marker in (
+        ("sparse-token", "SparseTokenClassifier", 5, "*"),
+        ("two-step", "two-step attention", 0, "o"),
+        ("pooled", "pooled", 1, "s"),
+        ("vectorized", "vectorized", 2, "^"),
+        ("attention", "attention", 5, "P"),
+        ("training", "gradient descent", 3, "v"),
+        ("optimal", "best possible", 6, "P"),
+        ("bayes", "Bayes", 6, "X"),
+        ("hardmax", "hardmax", 3, "D"),
+        ("elementwise", "elementwise", 4, "v"),
     )
-}  # fmt: skip
+}
 """How models look, in the order in which they are listed and drawn; the last two are poolings."""
 POOLINGS = ("hardmax", "elementwise")
 """Models with another pooling than softmax: they are called by its name and have no file."""
@@ -95,5 +90,5 @@ def get(name: str, settings: Mapping[str, Any] | None = None) -> Model:
 def look(name: str) -> Look:
     """Return how a model is called and drawn; one without a look of its own gets a free color."""
     index = sum(map(ord, name)) % len(MARKERS)
-    free = Look(name, "", COLORS[index], MARKERS[index])
+    free = Look(name, COLORS[index], MARKERS[index])
     return getattr(Model.known.get(name), "look", LOOKS.get(name, free))

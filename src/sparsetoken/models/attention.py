@@ -80,7 +80,7 @@ class Attention(ReadoutModel):
     def draw_training(self, draw: Draw, query: Any) -> tuple[Array, Array]:
         """Draw the features that the query makes of fresh samples."""
         how: Any = {"pooling": self.pooling, "beta": query.beta, "random_state": draw.rng}
-        return sample_features(draw.problem, draw.parts[1], query.query, query.directions, **how)
+        return sample_features(draw.problem, draw.n_samples(), query.query, query.directions, **how)
 
     def judge(self, trial: ReadoutTrial, readout: LinearReadout) -> Performance:
         """Return the performance of query and readout on fresh points of their law."""

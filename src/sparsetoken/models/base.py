@@ -30,7 +30,6 @@ class Look(NamedTuple):
     """How a model is called and drawn."""
 
     label: str
-    help: str
     color: str
     marker: str
 
@@ -44,22 +43,13 @@ class Draw(NamedTuple):
     settings: Settings
     rng: "np.random.Generator"
 
-    @property
-    def n_samples(self) -> int:
-        """The number of samples, at least two."""
-        return max(2, round(one_size(self.size) * self.dim))
-
-    @property
-    def parts(self) -> tuple[int, int]:
-        """The samples of query and readout: those of ``size``, or all divided by ``split``."""
-        if isinstance(self.size, tuple):
-            first, second = (max(2, round((size or 0.0) * self.dim)) for size in self.size)
-            return first, second
-        if "split" not in self.settings:
-            return 0, self.n_samples
-        every = max(3, self.n_samples)
-        first = min(max(round(self.settings["split"] * every), 1), every - 2)
-        return first, every - first
+    def n_samples(self, part: int = 1) -> int:
+        """Return the samples of the query (part 0), or of the readout; of all if none is split."""
+        if isinstance(self.size, float) and "split" in self.settings:
+            every = max(3, round(self.size * self.dim))
+            first = min(max(round(self.settings["split"] * every), 1), every - 2)
+            return (first, every - first)[part]
+        return max(2, round(alpha_of(self.size, self.settings, part) * self.dim))
 
 
 @dataclass(frozen=True)
@@ -106,7 +96,7 @@ class Model(Named):
 
     known: ClassVar[dict[str, Any]] = {}
     look: ClassVar[Look]
-    """Its label, one line of help, color and marker; without one it gets a free color."""
+    """Its label, color and marker; without one it gets a free color."""
     settings: ClassVar[tuple[str, ...]] = ()
     """What can be set beside problem and samples: names of ``vocabulary.PARAMETERS``, which has the
     defaults. Theory and trial take the same; one that does not matter to them is ignored."""
@@ -154,7 +144,7 @@ class Model(Named):
             raise ValueError(f"sizes must be a list of samples per dimension, got {shown(sizes)}")
         complete = self.complete(settings)
         self.check(check_problem(problem), complete, frozenset())
-        return self.predict(problem, [_check_size(size) for size in sizes], complete)
+        return self.predict(problem, [self._check_size(size) for size in sizes], complete)
 
     def predict(self, problem: "Problem", sizes: list[Size], settings: Settings) -> list[Any]:
         """Return what the theory says at each size: what :meth:`theory` returns."""
@@ -190,8 +180,14 @@ class Model(Named):
 
         complete = self.complete(settings)
         self.check(check_problem(problem), complete, self.simulated)
-        dim, size = check_count("dim", dim), _check_size(size, infinite=False)
+        dim, size = check_count("dim", dim), self._check_size(size, infinite=False)
         return self.train(Draw(problem, size, dim, complete, rng))
+
+    def _check_size(self, size: Any, infinite: bool = True) -> Size:
+        if isinstance(size, tuple | list) and len(size) == 2 and "split" in self.settings:
+            return tuple(self._check_size(each, infinite) for each in size)  # type: ignore[return-value]
+        real: Any = {"low": 0.0, "above": True, "infinite": infinite}
+        return None if size is None else check_real("samples per dimension", size, **real)
 
     def train(self, draw: Draw) -> Any:
         """Train on one drawn data set: what :meth:`trial` returns."""
@@ -261,18 +257,15 @@ TWO_STEPS = ("loss", "center", *group("two steps"))
 """Settings that a query learned by two steps depends on."""
 
 
-def _check_size(size: Any, infinite: bool = True) -> Size:
-    """Return samples per dimension, or a pair of them, or raise ValueError."""
-    if size is None:
-        return None
-    if isinstance(size, tuple | list):
-        first, second = (_check_size(each, infinite) for each in size)
-        return first, second  # type: ignore[return-value]
-    return check_real("samples per dimension", size, 0.0, above=True, infinite=infinite)
-
-
-def one_size(size: Size) -> float:
-    """Return the samples per dimension of a model that has no split, or raise ValueError."""
-    if size is None or isinstance(size, tuple):
-        raise ValueError(f"alpha must be one number of samples per dimension, got {size}")
-    return float(size)
+def alpha_of(size: Size, settings: Settings, part: int = 1) -> float:
+    """Return the samples per dimension of the query (part 0), or of the readout; or of all."""
+    if isinstance(size, tuple):
+        alpha = size[part]
+    elif size is not None and "split" in settings:
+        alpha = (settings["split"], 1.0 - settings["split"])[part] * size
+    else:
+        alpha = size
+    if not alpha:
+        of = ("query", "readout")[part]
+        raise ValueError(f"a value for alpha{part} (or alpha) is needed: samples of the {of}")
+    return alpha

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from sparsetoken._types import Bools, Floats
-from sparsetoken.models.base import Draw, Model, Settings, Size, StudySize, measured, one_size
+from sparsetoken.models.base import Draw, Model, Settings, Size, StudySize, alpha_of, measured
 from sparsetoken.models.bayes import OracleTheory
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import sample_posterior_mean
@@ -51,7 +51,7 @@ class BestLearner(Model):
         """Let the iteration learn from one drawn data set; judge it on fresh sequences."""
         learned = sample_posterior_mean(
             draw.problem,
-            draw.n_samples,
+            draw.n_samples(),
             draw.dim,
             n_unlabelled=round(draw.settings["unlabelled"] * draw.dim),
             start=draw.settings.get("start", "nothing"),
@@ -78,7 +78,7 @@ class OptimalTheory(OracleTheory):
         from sparsetoken.theory import optimal
 
         unlabelled = self.settings["unlabelled"]
-        best = optimal(self.problem, one_size(self.size), unlabelled, **self.points)
+        best = optimal(self.problem, alpha_of(self.size, self.settings), unlabelled, **self.points)
         starts = {"nothing": best.from_nothing, "informed": best.informed}
         return starts.get(self.settings.get("start", ""), best)
 

@@ -30,7 +30,7 @@ class Pooled(ReadoutModel):
         """Draw mean tokens; every direction of the signal is as good as another."""
         zero, directions = np.zeros(draw.dim), np.eye(draw.problem.n_kinds, draw.dim)
         how: Any = {"pooling": Mean(), "random_state": draw.rng}
-        return sample_features(draw.problem, draw.n_samples, zero, directions, **how)
+        return sample_features(draw.problem, draw.n_samples(), zero, directions, **how)
 
     def judge(self, trial: ReadoutTrial, readout: LinearReadout) -> Performance:
         """Return the readout's performance: its scores are Gaussian."""

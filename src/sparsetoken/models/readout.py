@@ -21,8 +21,8 @@ from sparsetoken.models.base import (
     Range,
     Settings,
     Size,
+    alpha_of,
     measured,
-    one_size,
 )
 from sparsetoken.models.bayes import OracleTheory
 from sparsetoken.performance import Performance
@@ -107,23 +107,20 @@ class ReadoutTheory(OracleTheory):
         curve: list[Any],
     ) -> None:
         super().__init__(problem, architecture, settings)
-        self.curve, self.learns_query = curve, "split" in settings
-        if size is not None and not self.learns_query:
-            size = None, one_size(size)
-        elif isinstance(size, float):
-            split = settings["split"]
-            size = split * size, None if split == 1.0 else (1.0 - split) * size
-        self.alpha0, self.alpha = size or (None, None)
+        self.size, self.curve, self.learns_query = size, curve, "split" in settings
+
+    @property
+    def alpha(self) -> float:
+        """Samples per dimension of the readout."""
+        return alpha_of(self.size, self.settings)
 
     @cached_property
     def query(self) -> Any:
         """What the two steps teach."""
         from sparsetoken.theory import alignment
 
-        if self.alpha0 is None:
-            raise ValueError("a value for alpha0 (or alpha) is needed: samples of the query")
         steps = {name: self.settings[name] for name in TWO_STEPS}
-        return alignment(self.problem, alpha=self.alpha0, **steps)
+        return alignment(self.problem, alpha=alpha_of(self.size, self.settings, 0), **steps)
 
     @property
     def query_arguments(self) -> dict[str, Any]:
@@ -139,8 +136,6 @@ class ReadoutTheory(OracleTheory):
         from sparsetoken.theory.features import get_model
         from sparsetoken.theory.readout.risk import solve_along
 
-        if any(one.alpha is None for one in self.curve):
-            raise ValueError("a value for alpha1 (or alpha) is needed: samples of the readout")
         ordered = sorted(self.curve, key=lambda one: -one.alpha)
         places = [
             (get_model(one.architecture, **one.query_arguments), one.alpha) for one in ordered
@@ -160,7 +155,7 @@ class ReadoutTheory(OracleTheory):
     @property
     def separable(self) -> Estimate:
         """Whether these samples can be separated perfectly."""
-        return Estimate((self.alpha or 0.0) < self.capacity, 0.0, self.capacity.converged)
+        return Estimate(self.alpha < self.capacity, 0.0, self.capacity.converged)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -6,7 +6,7 @@ from typing import Any
 from sparsetoken._types import Bools, Floats
 from sparsetoken.estimate import Estimate
 from sparsetoken.estimators import SparseTokenClassifier
-from sparsetoken.models.base import Draw, Model, Settings, Size, StudySize, one_size
+from sparsetoken.models.base import Draw, Model, Settings, Size, StudySize, alpha_of
 from sparsetoken.models.optimal import FreshSamples
 from sparsetoken.models.readout import check_classes
 from sparsetoken.problem import Problem
@@ -43,12 +43,12 @@ class SparseToken(Model):
 
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
         """Return what iteration from nothing reaches, and a little worse."""
-        return [NearOptimal(problem, one_size(size), settings) for size in sizes]
+        return [NearOptimal(problem, alpha_of(size, settings), settings) for size in sizes]
 
     def train(self, draw: Draw) -> Any:
         """Fit the classifier to drawn sequences; judge it on fresh ones of the same direction."""
         problem, dim, rng = draw.problem, draw.dim, draw.rng
-        X, y, truth = problem.sample(draw.n_samples, dim, random_state=rng, return_truth=True)
+        X, y, truth = problem.sample(draw.n_samples(), dim, random_state=rng, return_truth=True)
         check_classes(2.0 * y - 1.0)
         fitted = SparseTokenClassifier(random_state=0).fit(X, y)
 

@@ -10,7 +10,7 @@ from sparsetoken.estimate import Estimate
 from sparsetoken.estimators.readout import LinearReadout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.models.attention import Attention
-from sparsetoken.models.base import Draw, Settings, Size, one_size
+from sparsetoken.models.base import Draw, Settings, Size, alpha_of
 from sparsetoken.models.readout import ReadoutTrial
 from sparsetoken.problem import Problem
 from sparsetoken.sampling import LearnedQuery
@@ -19,8 +19,7 @@ from sparsetoken.sequences.passes import attention_features, attention_weights
 from sparsetoken.sequences.sequences import Sequences, as_sequences
 from sparsetoken.vocabulary import group
 
-STATE = ("test_error", "train_loss", "cosine", "query_norm", "readout_norm", "bias")
-"""The numbers that the theories of training all parameters together have, beside sharpness."""
+_STATE = ("test_error", "train_loss", "cosine", "query_norm", "readout_norm", "bias")
 
 
 class GradientDescent(Attention):
@@ -31,27 +30,22 @@ class GradientDescent(Attention):
 
     name = "training"
     settings = ("steps", "batches", "loss", "reg", *group("two steps"), "n_points")
-    predicted = simulated = frozenset({*STATE, "sharpness"})
+    predicted = simulated = frozenset({*_STATE, "sharpness"})
 
     def predict(self, problem: Problem, sizes: list[Size], settings: Settings) -> list[Any]:
-        """Return what is learned at each size, and the sharpness β‖q‖ of the attention."""
-        results, beta = [], settings["beta"]
-        for size in sizes:
-            numbers = self.solve(problem, settings, one_size(size))
-            norm = numbers["query_norm"]
-            sharpness = Estimate(beta * norm, beta * norm.uncertainty, norm.converged)
-            results.append(SimpleNamespace(**numbers, sharpness=sharpness))
-        return results
-
-    def solve(self, problem: Problem, settings: Settings, alpha: float) -> dict[str, Estimate]:
-        """Return the numbers of the last step."""
+        """Return the numbers of the last step at each size, and the sharpness β‖q‖."""
         from sparsetoken.theory import training
 
-        path = training(problem, alpha=alpha, **settings)
-        if path.diverged_at is not None:
-            raise ArithmeticError(f"the training runs away in step {path.diverged_at}")
-        last = {n: (getattr(path, n)[-1], path.errors[n][-1]) for n in STATE}
-        return {n: Estimate(*number, path.converged) for n, number in last.items()}
+        results, beta = [], settings["beta"]
+        for size in sizes:
+            path = training(problem, alpha=alpha_of(size, settings), **settings)
+            if path.diverged_at is not None:
+                raise ArithmeticError(f"the training runs away in step {path.diverged_at}")
+            last = {n: (getattr(path, n)[-1], path.errors[n][-1]) for n in _STATE}
+            last["sharpness"] = tuple(beta * number for number in last["query_norm"])
+            numbers = {n: Estimate(*number, path.converged) for n, number in last.items()}
+            results.append(SimpleNamespace(**numbers))
+        return results
 
     def train(self, draw: Draw) -> Any:
         """Draw tokens and descend from zero; the last samples are those of a step that follows.
@@ -59,7 +53,7 @@ class GradientDescent(Attention):
         With "online" batches a step sees one sample after the other, with the rates over the
         dimension.
         """
-        problem, n_samples, dim, rng = draw.problem, draw.n_samples, draw.dim, draw.rng
+        problem, n_samples, dim, rng = draw.problem, draw.n_samples(), draw.dim, draw.rng
         settings, loss = draw.settings, get_loss(draw.settings["loss"])
         beta, reg, online = settings["beta"], settings["reg"], settings["batches"] == "online"
         parts = [slice(i, i + 1) for i in range(n_samples)] if online else [slice(None)]

@@ -80,7 +80,9 @@ class TwoStepAttention(Attention):
         """Draw the query that the two steps learn."""
         steps = {name: draw.settings[name] for name in TWO_STEPS}
         steps["loss"] = get_loss(steps["loss"])
-        return sample_query(draw.problem, draw.parts[0], draw.dim, random_state=draw.rng, **steps)
+        return sample_query(
+            draw.problem, draw.n_samples(0), draw.dim, random_state=draw.rng, **steps
+        )
 
 
 def _best_steps(study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class Vectorized(ReadoutModel):
 
     def draw_training(self, draw: Draw, query: Any) -> tuple[Array, Array]:
         """Draw reduced features; the signal is spread evenly over the tokens."""
-        return sample_vectorized(draw.problem, draw.n_samples, draw.dim, draw.rng)
+        return sample_vectorized(draw.problem, draw.n_samples(), draw.dim, draw.rng)
 
     def judge(self, trial: ReadoutTrial, readout: LinearReadout) -> Performance:
         """Return the readout's performance, averaged over the places of the signal."""

@@ -1,5 +1,6 @@
+from .answer import Plan, PlanCurve
 from .pilot import PilotPlan
-from .planner import Plan, PlanCurve, Planner, plan
+from .planner import Planner, plan
 from .solve import UnreachableError
 from .testing import TestSetPlan
 

@@ -14,37 +14,30 @@ of training samples, whose variance shrinks as 1/n, and by what the family misse
 sizes have in common. From a learning curve that misfit is extrapolated too, so that curves that do
 not fall are allowed for.
 
-The numbers of priors and noise were found by trying. ``PILOT`` was chosen on families of
-``benchmarks/pilot_truth`` (heavy to variance, needle-10 to 30, tiger, fox, musk1): sequences in
-which a token or a direction is found, after which the error falls fast. ``CURVE`` and its
-noise were chosen on 100 curves of every other one of 124 public tables (LCDB,
-``benchmarks/curve_truth``): 20 learners, many of which stop falling early. The aim was intervals
-that hold and are narrow; the figures of the other pilot families, but for those called fresh, were
-seen at each choice. Steeper curves that end lower (b = 2, S = 3.5) were further off on the fresh
-families, and with less noise by training the intervals hold less often; docs/validation/plans has
-the rest.
+The numbers of priors and noise were found by trying, for intervals that hold and are narrow.
+``PILOT`` was chosen on families of ``benchmarks/pilot_truth`` (heavy to variance, needle-10 to 30,
+tiger, fox, musk1): sequences in which a token or a direction is found, after which the error falls
+fast. ``CURVE`` and its noise were chosen on 100 curves of every other one of 124 public tables
+(LCDB, ``benchmarks/curve_truth``): 20 learners, many of which stop falling early. Steeper curves
+that end lower (b = 2, S = 3.5) were further off on families not chosen by, and with less noise by
+training the intervals hold less often; docs/validation/plans has the rest.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.special import betaincinv, logsumexp, ndtr, ndtri
 from scipy.stats import multivariate_normal, qmc
 
 from sparsetoken._types import Floats
-from sparsetoken._validation import shown
 from sparsetoken.planner.metric import Metric
 
 _POINTS, _ROUNDS = 2**11, 5
 _DIMENSIONS = 8
-_COLUMNS = {"sizes": "n_samples", "errors": "error", "accuracies": "accuracy", "aucs": "auc"}
-_COLUMNS |= {"recalls": "recall", "n_test": "n_test"}  # of a table, by argument
 _ENOUGH = 60.0  # effective draws that a proposal is fitted to
 
 
@@ -137,87 +130,6 @@ def correlated(count: int, correlation: float) -> Floats:
     return correlation + (1.0 - correlation) * np.eye(count)
 
 
-def complete_measurements(
-    sizes: ArrayLike, tables: dict[Metric, ArrayLike | None]
-) -> tuple[list[Metric], Floats, Floats]:
-    """Return metrics, and the size and the errors of each measurement that is complete.
-
-    A column of repeats becomes sizes that come several times.
-    """
-    at = _numbers("sizes", sizes)
-    if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
-        raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {shown(sizes)}")
-    values = {m: _numbers(f"{m.name}s", t) for m, t in tables.items() if t is not None}
-    if not values:
-        raise ValueError("errors, aucs or recalls must be given, got none")
-    repeats = next(iter(values.values())).shape[1:]
-    for metric, table in values.items():
-        if table.shape != (at.size, *repeats) or table.ndim > 2:
-            raise ValueError(
-                f"{metric.name}s must have a row for each of the {at.size} sizes, and as many "
-                f"repeats as the others, got shape {table.shape}"
-            )
-        if np.any((table < 0.0) | (table > 1.0)):
-            raise ValueError(f"{metric.name}s must be in [0, 1], got {shown(tables[metric])}")
-    at = np.repeat(at, repeats[0] if repeats else 1)
-    errors = np.stack([table.ravel() for table in values.values()])
-    complete = np.isfinite(errors).all(axis=0)
-    if np.unique(at[complete]).size < 2:
-        raise ValueError("sizes must have two different ones at least, with something measured")
-    return list(values), at[complete], errors[:, complete]
-
-
-def _numbers(name: str, values: ArrayLike) -> Floats:
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, got {shown(values)}") from None
-
-
-def read_curve(text: str) -> dict[str, Any]:
-    """Return the arguments of ``plan.from_curve`` that a table has.
-
-    It is separated by commas, semicolons, tabs or spaces. Columns without a meaning are left out,
-    empty cells are not measured, and the smallest of several ``n_test`` counts.
-    """
-    lines = text.strip().splitlines()
-    if len(lines) < 2:
-        raise ValueError(f"the curve must have a row of names and one of numbers, got {text!r}")
-    mark = next((mark for mark in ",;\t" if mark in lines[0]), None)
-    names = [name.strip(' "').lower() for name in lines[0].split(mark)]
-    places = {argument: names.index(name) for argument, name in _COLUMNS.items() if name in names}
-    if "sizes" not in places:
-        raise ValueError(f"the curve must have a column n_samples, got {', '.join(names)}")
-    how: Any = {"delimiter": mark, "quotechar": '"', "comments": None, "ndmin": 2}
-    how["converters"] = lambda cell: float(cell.strip() or math.nan)
-    try:
-        columns = np.loadtxt(lines[1:], usecols=list(places.values()), **how).T
-    except ValueError as wrong:
-        raise ValueError(f"the curve must have numbers: {wrong}") from None
-    table: dict[str, Any] = dict(zip(places, columns.tolist(), strict=True))
-    if "accuracies" in table:
-        table.setdefault("errors", [1.0 - value for value in table.pop("accuracies")])
-    return table | ({"n_test": int(min(table["n_test"]))} if "n_test" in table else {})
-
-
-def curve_points(
-    metrics: Sequence[Metric], sizes: Floats, errors: Floats, n_test: int, chance: float
-) -> CurvePoints:
-    """Return the points of a curve with their noise: of tests, of draws, and of the family."""
-    size = sizes / sizes.max()
-    tested = correlated(size.size, CurveNoise.same_tests) / (4.0 * n_test)
-    misfit, common = likeness(size, size), correlated(len(metrics), CurveNoise.common)
-    of_ranks = np.diag([CurveNoise.misfit_of_ranks**2 * (m.name != "error") for m in metrics])
-    fixed = np.kron(common, tested + CurveNoise.misfit**2 * misfit) + np.kron(of_ranks, misfit)
-    drawn: Floats = np.eye(size.size) / size
-    scaled: Any = np.kron(common, drawn + CurveNoise.misfit_of_draws**2 * misfit)
-    bars = np.sqrt(np.maximum(errors * (1.0 - errors), 0.0) / n_test)
-    unit = float(sizes.max())
-    return CurvePoints(
-        tuple(metrics), sizes, errors, bars, n_test, unit, chance, CURVE, fixed, scaled
-    )
-
-
 class LearningCurves:
     """Curves of the family, one for each row of ``normal``, numbers whose prior is standard normal.
 
@@ -286,8 +198,7 @@ class Posterior:
     def _with_misfit(self, metric: Metric, size: Floats, errors: Floats) -> Floats:
         """Add what the family misses at other sizes, given what it misses at the points.
 
-        So a curve that has stopped falling, or rises, does not fall at once because the family
-        does. What the points leave open is drawn, once for each curve.
+        What the points leave open is drawn, once for each curve.
         """
         near = likeness(self.points.sizes / self.points.unit, size)
         alike = [[1.0 if m == metric else CurveNoise.common] for m in self.points.metrics]
@@ -342,10 +253,9 @@ def extrapolate(points: CurvePoints, family: type[LearningCurves] = LearningCurv
 
 
 def _sample(log_likelihood: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
-    """Return weighted draws from the posterior of a standard normal prior.
+    """Return weighted draws by adaptive importance sampling (Cornuet and others, 2012).
 
-    Adaptive importance sampling: each round draws from a normal law fitted to the draws before it,
-    and each draw is weighted against the mixture of all these laws (Cornuet and others, 2012).
+    Each round draws from a normal law fitted to the draws before; all laws weigh each draw.
     """
     laws = [(np.zeros(_DIMENSIONS), np.eye(_DIMENSIONS))]
     draws, density = np.empty((0, _DIMENSIONS)), np.empty(0)
@@ -378,12 +288,8 @@ def _fit_normal(draws: Floats, log_weights: Floats) -> tuple[Floats, Floats]:
 @lru_cache(maxsize=1)
 def _normal_points() -> list[Floats]:
     """Return points that fill the normal law evenly, a set for each round."""
-    return [
-        ndtri(
-            qmc.Sobol(_DIMENSIONS, scramble=True, rng=np.random.default_rng(seed)).random(_POINTS)
-        )
-        for seed in range(_ROUNDS)
-    ]
+    sequences = [qmc.Sobol(_DIMENSIONS, scramble=True, rng=seed) for seed in range(_ROUNDS)]
+    return [ndtri(sequence.random(_POINTS)) for sequence in sequences]
 
 
 @lru_cache(maxsize=1)

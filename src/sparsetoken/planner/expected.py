@@ -56,8 +56,6 @@ class Study(StudySize):
     target: float
     unknown: str
     progress: Progress = no_progress
-    factor: float = 1.0
-    """On the strengths of all kinds of the problem; where ``signal`` is unknown, they are one."""
 
     @property
     def is_drawn(self) -> bool:
@@ -66,12 +64,10 @@ class Study(StudySize):
 
     def at(self, value: float) -> "Study":
         """Return the study in which the unknown has this value."""
-        if self.unknown == "signal":
-            return replace(self, problem=self.problem.scaled(value), factor=value)
-        if self.unknown == "n_tokens":
-            problem = self.problem.map(lambda kind: replace(kind, n_tokens=int(value)))
-            return replace(self, problem=problem)
-        return replace(self, **{self.unknown: value})  # type: ignore[arg-type]
+        if self.unknown not in ("n_tokens", "signal"):
+            return replace(self, **{self.unknown: value})  # type: ignore[arg-type]
+        changed: Any = {self.unknown: int(value) if self.unknown == "n_tokens" else value}
+        return replace(self, problem=self.problem.map(lambda kind: replace(kind, **changed)))
 
     def say(self, doing: str) -> None:
         """Report progress."""

@@ -1,241 +1,194 @@
 """``sparsetoken.plan``: call it with all quantities but one, or ask it about measurements."""
 
-import contextlib
 import math
 from dataclasses import replace
-from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _num_samples
 
 from sparsetoken import models
-from sparsetoken._validation import check_choice, check_real
-from sparsetoken.estimate import Estimate
+from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken.estimators import SparseTokenClassifier
+from sparsetoken.estimators.folds import check_groups
+from sparsetoken.inspection.estimation import count_labels
 from sparsetoken.models import Model
-from sparsetoken.planner.expected import Study, choose
-from sparsetoken.planner.metric import DEFAULT_FPR, Metric, get_metric
-from sparsetoken.planner.pilot import plan_from_curve, plan_from_pilot
-from sparsetoken.planner.solve import (
-    LONGEST,
-    UnreachableError,
-    fewest_samples,
-    least_alpha,
-    solve,
+from sparsetoken.planner.answer import CLASSIFIERS, Plan, classifiers_for
+from sparsetoken.planner.curves import extrapolate
+from sparsetoken.planner.expected import Study
+from sparsetoken.planner.measured import (
+    curve_points,
+    cut_pilot,
+    pilot_points,
+    train_on_parts,
 )
+from sparsetoken.planner.metric import DEFAULT_FPR, get_metric
+from sparsetoken.planner.pilot import PilotPlan
+from sparsetoken.planner.solve import LONGEST, UnreachableError, fewest_samples
 from sparsetoken.planner.testing import plan_test_size
-from sparsetoken.planner.words import (
-    PlanResult,
-    Progress,
-    answer_by_theory,
-    least_by_theory,
-    no_progress,
-    words_by_theory,
-)
-from sparsetoken.population import Population
-from sparsetoken.problem import Problem, SparseTokenProblem, check_problem
-from sparsetoken.theory import optimal, oracle_error
-from sparsetoken.vocabulary import PARAMETERS, group
+from sparsetoken.planner.words import Progress, no_progress
+from sparsetoken.problem import Problem, RandomState, SparseTokenProblem, check_problem
+from sparsetoken.sequences.sequences import as_sequences
+from sparsetoken.vocabulary import PARAMETERS
 
-CLASSIFIERS = (models.DEFAULT, "two-step", "pooled", "vectorized")
-"""What a plan compares; "optimal" is besides the best that any learner can do."""
-_PLANNED_WITH = ("n_samples", "dim", *group("problem"))
-_FEW_SAMPLES = 60  # chance decides much in a single study
-_POINTS = 9  # of a curve
-_RAREST = 1e-4
+_RAREST = 1e-4  # class planned for
+_REPEATS = 2  # times the pilot is cut anew
 
 
-class PlanCurve(NamedTuple):
-    """Expected error against a quantity, the settings chosen anew at each value."""
+def plan_from_pilot(
+    X: Any,
+    y: ArrayLike,
+    *,
+    error: float,
+    estimator: Any = None,
+    groups: ArrayLike | None = None,
+    metric: str = "error",
+    fpr: float = DEFAULT_FPR,
+    effort: float = 1.0,
+    random_state: RandomState = 0,
+    progress: Progress = no_progress,
+) -> PilotPlan:
+    """Plan the number of samples from pilot data, for any classifier.
 
-    quantity: str
-    values: tuple[float, ...]
-    errors: tuple[Estimate, ...]
+    The classifier is trained on parts of the pilot, of several sizes, and tested on the rest.
+    Learning curves of the theory's family that agree with these errors are extrapolated.
 
-
-class Plan(PlanResult):
-    """The answer of :func:`sparsetoken.plan`.
-
-    Attributes
+    Parameters
     ----------
-    n_samples, dim, positive_rate, n_kinds
-        Labelled sequences, features per token, fraction of positives and kinds of signal.
-    n_tokens, n_signal : int or None
-        Length of a sequence, and its signal tokens; None for a population, whose kinds have their
-        own.
-    signal : float
-        Strength of the signal; for a population, the factor on the strengths of its kinds.
-    error : Estimate
-        The mean error of studies of this size, with its numerical uncertainty.
-    metric : str
-        What ``error`` is: the test error ("error"), 1 − AUC ("auc") or 1 − recall ("recall").
-    solved_for, model : str
-        The quantity that was asked for, and the classifier planned for.
-    target : float or None
-        The error asked for; None if the error was the unknown.
-    problem : SparseTokenProblem or Population
-        The statistical model planned with.
+    X : array, data frame, sparse matrix, list or Sequences
+        The pilot, in any form that the classifier's ``fit`` takes; for the default one, sequences.
+    y : array-like of shape (n,)
+        Their labels; at least four of each.
+    error : float
+        Target: the test error, below that of always predicting the commonest label. With
+        ``metric="auc"`` it is 1 − AUC, with ``metric="recall"`` 1 − recall.
+    estimator : classifier, optional
+        By default the plan is for a :class:`~sparsetoken.estimators.SparseTokenClassifier`; pass
+        any unfitted scikit-learn classifier to change it.
+    groups : array-like of shape (n,), optional
+        Groups of samples that belong together, such as those of one patient: no group is trained
+        on and tested on at the same time. A ``fit`` that takes ``groups`` gets them.
+    metric : {"error", "auc", "recall"}, default="error"
+        What ``error`` means. The last two need two classes; the second label in sorted order is the
+        positive one.
+    fpr : float, default=0.01
+        The false-positive rate of the recall.
+    effort : float, default=1.0
+        2 cuts the pilot into parts twice as often, for a somewhat narrower interval.
+    random_state : int, Generator or None, default=0
+        Decides the parts. The same seed gives the same observed errors whatever the target.
+    progress : callable, optional
+        Called with a few words before each training.
+
+    Returns
+    -------
+    PilotPlan
+        With ``n_samples``, ``interval``, ``assured``, ``predict``, ``curve`` and ``trust``.
+
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> problem = st.SparseTokenProblem(n_tokens=4, n_signal=2, signal=4.0)
+    >>> X, y = problem.sample(40, 60, random_state=0)
+    >>> pilot = st.plan.from_pilot(X, y, error=0.05, estimator=st.PooledClassifier(reg=0.1))
+    >>> pilot
+    PilotPlan(About 126 labelled sequences for a 5 % test error (80 % interval: 25 to unbounded))
+    >>> pilot.predict([80, 160]).round(2)  # lower, median and upper expected error
+    array([[0.02, 0.06, 0.12],
+           [0.01, 0.05, 0.12]])
     """
+    aim = get_metric(metric, fpr)
+    repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
+    X = as_sequences(X) if estimator is None else X
+    labels = np.asarray(y)
+    counts, codes = count_labels(labels, _num_samples(X)), check_groups(groups, labels.size)
+    if len(counts) < 2:
+        raise ValueError(f"y must have at least two labels, got {len(counts)}")
+    if len(counts) > 2 and aim.name != "error":
+        raise ValueError(f"metric must be 'error' with {len(counts)} labels in y, got {metric!r}")
+    target = aim.check(error, 1.0 - max(counts.values()) / labels.size)
+    rng = np.random.default_rng(random_state)
+    cuts = [cut_pilot(labels, codes, rng) for _ in range(repeats)]
+    if estimator is None:
+        estimator = SparseTokenClassifier(random_state=int(rng.integers(2**31)))
+    held_out = train_on_parts(estimator, X, labels, cuts, groups=codes, progress=progress)
+    progress("fitting learning curves")
+    posterior = extrapolate(pilot_points(held_out, aim))
+    together = "" if codes is None else f", {np.unique(codes).size} groups kept together"
+    classes = ", ".join(f"{count} of class {name}" for name, count in counts.items())
+    method = f"held out after training on parts of the pilot of {labels.size}{together} ({classes})"
+    unit, name = "sequences" if _has_tokens(X) else "samples", type(estimator).__name__
+    return PilotPlan(target, aim, posterior, "pilot", unit, name, method)
 
-    _drawing, _words = "draw_plan", words_by_theory
-    answer, floor = property(answer_by_theory), property(least_by_theory)
 
-    def __init__(self, asked: Study) -> None:
-        study, self._choice, self.error = solve(asked)
-        problem, (first, *_) = study.problem, study.problem.kinds
-        several = isinstance(problem, Population)
-        self._study, self._asked, self._model = study, asked, study.model
-        self.problem, self.aim, self.metric = problem, study.metric, study.metric.name
-        self.n_samples, self.dim = int(study.n_samples), int(study.dim)
-        self.n_tokens: int | None = None if several else first.n_tokens
-        self.n_signal: int | None = None if several else first.n_signal
-        self.signal = float(study.factor if several else first.signal)
-        self.positive_rate, self.n_kinds = problem.positive_rate, problem.n_kinds
-        self.solved_for, self.model = study.unknown, study.model.name
-        self.target = None if study.unknown == "error" else study.target
+def _has_tokens(X: Any) -> bool:
+    """Whether the samples are sequences of tokens, not rows of a table."""
+    if hasattr(X, "offsets"):
+        return bool(X.lengths.max() > 1)
+    return len(getattr(X, "shape", ())) == 3 or (isinstance(X, list) and np.ndim(X[0]) == 2)
 
-    @cached_property
-    def limit_error(self) -> Estimate:
-        """The error in the limit of many dimensions; far below ``error`` where chance matters."""
-        return self.aim.error(self._model.limit(self._study, self._choice))
 
-    @cached_property
-    def settings(self) -> dict[str, Any]:
-        """The arguments of :meth:`classifier`."""
-        return self._model.tuned(self._study, self._choice)
+def plan_from_curve(
+    sizes: ArrayLike,
+    errors: ArrayLike | None = None,
+    *,
+    n_test: int,
+    error: float,
+    aucs: ArrayLike | None = None,
+    recalls: ArrayLike | None = None,
+    chance: float = 0.5,
+    metric: str = "error",
+    fpr: float = DEFAULT_FPR,
+) -> PilotPlan:
+    """Plan the number of samples from a learning curve alone.
 
-    def classifier(self, **more: Any) -> Any:
-        """Return the unfitted estimator that the plan is about.
+    The curve may be anybody's: of a paper, or of a classifier that this package does not know. Test
+    errors come with the noise of ``n_test`` samples, and with that of each draw of training
+    samples, which is estimated from the roughness of the curve.
 
-        Parameters
-        ----------
-        **more : Any
-            Further arguments of the estimator, such as ``random_state``.
+    Parameters
+    ----------
+    sizes : array-like of shape (k,)
+        Numbers of training samples; two different ones at least. A size may come several times.
+    errors, aucs, recalls : array-like of shape (k,) or (k, repeats), optional
+        Test errors, areas under the ROC curve, and recalls at the false-positive rate ``fpr``, at
+        each size: at least one of the three. NaN is left out, with all that belongs to it.
+    n_test : int
+        Number of test samples.
+    error, metric, fpr
+        The target, as in :meth:`from_pilot`. A metric that was not measured is inferred, which
+        ``trust`` says.
+    chance : float, default=0.5
+        Error of always predicting the commonest class.
 
-        Examples
-        --------
-        >>> import sparsetoken as st
-        >>> plan = st.plan(n_samples=100, dim=20, n_tokens=4, signal=9.0, model="pooled")
-        >>> plan.classifier()
-        PooledClassifier(reg=0.066)
-        """
-        return self._model.classifier(self.settings).set_params(**more)
+    Returns
+    -------
+    PilotPlan
+        As of :meth:`from_pilot`.
 
-    @cached_property
-    def curve(self) -> PlanCurve:
-        """Expected error against the quantity solved for, or the number of samples."""
-        asked = self._asked
-        if asked.unknown == "error":
-            asked = replace(asked, unknown="n_samples")
-        quantity = asked.unknown
-        values, planned = self._around(quantity), getattr(self, quantity)
-        errors, choices = {planned: self.error}, {planned: self._choice}
-        place = values.index(planned)
-        for before, value in [*pairwise(values[place::-1]), *pairwise(values[place:])]:
-            choices[value], errors[value] = choose(asked.at(value), choices[before])
-        return PlanCurve(quantity, tuple(values), tuple(errors[value] for value in values))
-
-    def _around(self, quantity: str) -> list[float]:
-        """Return values around the planned one on a logarithmic scale, it among them."""
-        value, whole = getattr(self, quantity), PARAMETERS[quantity].whole
-        least: Any = {"n_samples": fewest_samples(self.positive_rate), "n_tokens": self.n_signal}
-        span = 4.0 if whole else 2.0
-        values: Any = value * np.geomspace(1.0 / span, span, _POINTS)
-        values[_POINTS // 2] = value
-        values = np.maximum(values, least.get(quantity, int(whole)))
-        values = np.unique(values.round() if whole else values)
-        return list(values.astype(int if whole else float).tolist())
-
-    @cached_property
-    def alternatives(self) -> dict[str, Estimate]:
-        """Expected error of the other classifiers with the same samples, at their best settings.
-
-        ``"optimal"`` is the least expected error of any learner, in the limit of many dimensions.
-        With ``metric="error"`` also ``"bayes"``: the least error of any classifier, even one that
-        knows the signal's direction.
-        """
-        study = self._study
-        expected = {other.model.name: choose(other)[1] for other in self._with_others(study)}
-        if self.model != "optimal":
-            expected["optimal"] = self.aim.error(optimal(self.problem, study.alpha))
-        if self.metric == "error":
-            expected["bayes"] = oracle_error(self.problem, "bayes")
-        return expected
-
-    @cached_property
-    def others(self) -> dict[str, int | None]:
-        """Samples with which each other classifier reaches the planned error; None: no number."""
-        target = self.target or float(self.error)
-        asked = replace(self._study, n_samples=math.nan, target=target, unknown="n_samples")
-        needed = dict[str, int | None]()
-        for other in self._with_others(asked):
-            try:
-                needed[other.model.name] = int(solve(other)[0].n_samples)
-            except UnreachableError:
-                needed[other.model.name] = None
-        return needed
-
-    def _with_others(self, study: Study) -> list[Study]:
-        """Return the study of each other classifier."""
-        suitable = _classifiers_for(self.problem)
-        return [replace(study, model=model) for model in suitable if model.name != self.model]
-
-    @cached_property
-    def least_samples(self) -> int:
-        """Samples below which no learner reaches the planned error, in many dimensions."""
-        alpha = least_alpha(self.problem, self.aim, self.target or float(self.error))
-        return min(max(1, math.ceil(alpha * self.dim * (1.0 - 1e-6))), self.n_samples)
-
-    @property
-    def is_smallest(self) -> bool:
-        """Whether the samples are the fewest planned for, and do better than asked."""
-        few = self.n_samples <= fewest_samples(self.positive_rate)
-        return few and self.target is not None and self.error < 0.95 * self.target
-
-    @property
-    def basis(self) -> str:
-        """What the expectation rests on."""
-        if self._study.is_drawn:
-            return "The expectation is the mean over simulated trainings of this size."
-        return f"The expectation is that of {self._model.basis}."
-
-    @property
-    def caution(self) -> str:
-        """A warning if there are so few samples that a single study may differ much; else empty."""
-        if self.n_samples > _FEW_SAMPLES:
-            return ""
-        return (
-            f"{self.n_samples} sequences are few: the planned error is the mean over many studies, "
-            "and a single one may be several times worse."
-        )
-
-    def planned_with(self) -> dict[str, Any]:
-        """Return the numbers planned with; of a population those that its kinds do not have."""
-        names = [n for n in _PLANNED_WITH if n != "n_kinds" or self.n_kinds > 1]
-        values = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in values.items() if value is not None}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, ready for JSON."""
-        curve, problem = self.curve, self.problem
-        names = ["answer", "floor", "caution", "solved_for", "least_samples", "others"]
-        names += ["model", "metric", "target", "settings"]
-        data = {"reachable": True} | {n: getattr(self, n) for n in names} | self.planned_with()
-        if isinstance(problem, Population):
-            data |= {"kinds": problem.to_tables(), "label_errors": list(problem.label_errors)}
-        return data | {
-            "label": self.aim.label,
-            "error": float(self.error),
-            "uncertainty": self.error.uncertainty,
-            "limit_error": float(self.limit_error),
-            "alternatives": {name: float(value) for name, value in self.alternatives.items()},
-            "curve": {
-                "quantity": curve.quantity,
-                "values": list(curve.values),
-                "errors": [float(error) for error in curve.errors],
-                "uncertainties": [error.uncertainty for error in curve.errors],
-            },
-        }
+    Examples
+    --------
+    >>> import sparsetoken as st
+    >>> errors = [0.35, 0.27, 0.2, 0.16]
+    >>> plan = st.plan.from_curve([25, 50, 100, 200], errors, n_test=500, error=0.13)
+    >>> plan
+    PilotPlan(About 601 labelled samples for a 13 % test error (80 % interval: 221 to unbounded))
+    >>> plan.predict([400, 800]).round(2)  # lower, median and upper expected error
+    array([[0.09, 0.14, 0.2 ],
+           [0.07, 0.12, 0.19]])
+    """
+    aim = get_metric(metric, fpr)
+    n_test = check_count("n_test", n_test, minimum=2)
+    chance = check_real("chance", chance, low=0.0, high=1.0, above=True)
+    target = aim.check(error, chance)
+    tables = {get_metric("error"): errors}
+    for other, table in (("auc", aucs), ("recall", recalls)):
+        tables[get_metric(other, fpr)] = None if table is None else 1.0 - np.asarray(table, float)
+    points = curve_points(sizes, tables, n_test, chance)
+    method = f"measured on {n_test} test samples at {np.unique(points.sizes).size} sizes"
+    about = "learning curve", "samples", "the classifier of the curve", method
+    return PilotPlan(target, aim, extrapolate(points), *about)
 
 
 class Planner:
@@ -305,10 +258,8 @@ class Planner:
         fpr : float, default=0.01
             The false-positive rate of the recall.
         problem : SparseTokenProblem or Population, optional
-            Replaces ``n_tokens``, ``n_signal``, ``signal`` and ``positive_rate``. With a
-            population leave one of ``n_samples``, ``dim`` and ``error`` as None; give all three to
-            solve for a factor on the strengths of all its kinds, ``plan.signal``. Errors count
-            against recorded labels.
+            Replaces ``n_tokens``, ``n_signal``, ``signal`` and ``positive_rate``. Errors
+            of a population count against recorded labels.
         progress : callable, optional
             Called with a few words at each step, also when ``curve`` and ``alternatives`` of the
             plan are computed; ``progress=print`` shows them.
@@ -333,17 +284,24 @@ class Planner:
         empirical law, which was within 10 % (one standard deviation) on random problems.
         """
         check_choice("model", model, (*CLASSIFIERS, "optimal", "best"))
-        best = model == "best"
-        asked = _make_study(
-            problem,
-            {"n_samples": n_samples, "dim": dim, "error": error},
-            {"n_tokens": n_tokens, "signal": signal},
-            {"n_signal": n_signal, "positive_rate": positive_rate, "n_kinds": n_kinds},
-            metric=get_metric(metric, fpr),
-            model=models.get(models.DEFAULT if best else model),
-            progress=progress,
+        sizes = {"n_samples": n_samples, "dim": dim, "error": error}
+        of_problem = {"n_tokens": n_tokens, "signal": signal}
+        fixed = {"n_signal": n_signal, "positive_rate": positive_rate, "n_kinds": n_kinds}
+        problem, unknown = _problem_and_unknown(problem, sizes, of_problem, fixed)
+        size, features = (
+            math.nan if value is None else PARAMETERS[name].check(value)
+            for name, value in (("n_samples", n_samples), ("dim", dim))
         )
-        return _plan_best(_classifiers_for(asked.problem) if best else [asked.model], asked)
+        rate, aim = problem.positive_rate, get_metric(metric, fpr)
+        if size < fewest_samples(rate):
+            raise ValueError(
+                f"n_samples must be at least {fewest_samples(rate)}, ten of the rarer class at "
+                f"positive_rate={rate:g}, got {n_samples}: with fewer, chance decides too much"
+            )
+        target = math.nan if error is None else aim.check(error, min(rate, 1.0 - rate))
+        candidates = classifiers_for(problem) if model == "best" else [models.get(model)]
+        asked = Study(problem, size, features, candidates[0], aim, target, unknown, progress)
+        return _plan_best(candidates, asked)
 
     from_pilot = staticmethod(plan_from_pilot)
     from_curve = staticmethod(plan_from_curve)
@@ -356,21 +314,22 @@ class Planner:
 plan = Planner()
 
 
-def _make_study(
+def _problem_and_unknown(
     problem: Problem | None,
     sizes: dict[str, Any],
     of_problem: dict[str, Any],
     fixed: dict[str, Any],
-    *,
-    metric: Metric,
-    **how: Any,
-) -> Study:
-    """Check what was asked, of which exactly one is None; a problem replaces what it has."""
+) -> tuple[Problem, str]:
+    """Return the problem and the one quantity that is None; a problem replaces what it has."""
     asked = sizes | of_problem
     if problem is not None:
-        problem = _check_problem(problem, of_problem | fixed)
-        several = isinstance(problem, Population) and None not in sizes.values()
-        asked = sizes | ({"signal": None} if several else {})
+        for name, value in (of_problem | fixed).items():
+            if value != (None if name in of_problem else PARAMETERS[name].default):
+                raise ValueError(f"{name} must be left out: the problem has it; got {value!r}")
+        problem = check_problem(problem).plain()
+        if max(kind.signal for kind in problem.kinds) == 0.0:
+            raise ValueError("problem must have a signal in at least one kind, got 0 in each")
+        asked = sizes
     missing = [name for name, value in asked.items() if value is None]
     if len(missing) != 1:
         raise ValueError(
@@ -382,30 +341,7 @@ def _make_study(
         problem = SparseTokenProblem(**{"n_tokens": LONGEST, "signal": 1.0} | known | fixed)
         check_real("signal", problem.signal, low=0.0, above=True)
         check_real("positive_rate", problem.positive_rate, low=_RAREST, high=1.0 - _RAREST)
-    n_samples, dim = (
-        math.nan if sizes[name] is None else PARAMETERS[name].check(sizes[name])
-        for name in ("n_samples", "dim")
-    )
-    rate, target = problem.positive_rate, math.nan
-    if n_samples < fewest_samples(rate):
-        raise ValueError(
-            f"n_samples must be at least {fewest_samples(rate)}, ten of the rarer class at "
-            f"positive_rate={rate:g}, got {n_samples}: with fewer, chance decides too much"
-        )
-    if sizes["error"] is not None:
-        target = metric.check(sizes["error"], min(rate, 1.0 - rate))
-    return Study(problem, n_samples, dim, target=target, unknown=missing[0], metric=metric, **how)
-
-
-def _check_problem(problem: Problem, of_problem: dict[str, Any]) -> Problem:
-    """Return a problem that replaces its quantities, which must have been left out."""
-    for name, value in of_problem.items():
-        if value != (None if name in ("n_tokens", "signal") else PARAMETERS[name].default):
-            raise ValueError(f"{name} must be left out: the problem has it; got {value!r}")
-    problem = check_problem(problem).plain()
-    if max(kind.signal for kind in problem.kinds) == 0.0:
-        raise ValueError("problem must have a signal in at least one kind, got 0 in each")
-    return problem
+    return problem, missing[0]
 
 
 def _plan_best(candidates: list[Model], asked: Study) -> Plan:
@@ -422,13 +358,3 @@ def _plan_best(candidates: list[Model], asked: Study) -> Plan:
     # The less the better, but for features and tokens, which are bearable up to the answer.
     best = max if asked.unknown in ("dim", "n_tokens") else min
     return best(plans, key=lambda plan: float(getattr(plan, asked.unknown)))
-
-
-def _classifiers_for(problem: Problem) -> list[Model]:
-    """Return the classifiers that can be trained on such sequences."""
-    suitable = []
-    for model in map(models.get, CLASSIFIERS):
-        with contextlib.suppress(ValueError):
-            model.check(problem, {}, frozenset({"test_error"}))
-            suitable.append(model)
-    return suitable

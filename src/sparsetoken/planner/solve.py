@@ -97,8 +97,7 @@ def _axis(study: Study) -> Axis:
     if study.unknown == "dim":
         return Axis(max(0.5 * study.n_samples, 1.0), 1.0, _LARGEST_RATIO * study.n_samples, 4.0)
     if study.unknown == "signal":
-        start = 1.0 if isinstance(study.problem, Population) else 4.0
-        return Axis(start, _LARGEST_SIGNAL, 1e-3, 1.6)
+        return Axis(4.0, _LARGEST_SIGNAL, 1e-3, 1.6)
     fewest = study.problem.kinds[0].n_signal
     return Axis(min(10 * fewest, 500), fewest, LONGEST, 2.0, whole=True)
 
@@ -153,7 +152,13 @@ class _Search:
                 return (following, value) if met else (value, following)
             value = following
         if not met:
-            raise self.unreachable(value)
+            easiest = self.study.at(value)
+            reached = easiest.target * math.exp(self.excess(value, first_choice(easiest)))
+            reason = f"even at {unknown} {value:g}, the easiest (it gets to {reached:.3g})"
+            if unknown not in ("n_samples", "dim"):
+                sizes = f"n_samples={easiest.n_samples:g} and dim={easiest.dim:g}"
+                reason += f" with {sizes}; more samples would help"
+            raise _unreachable(easiest, f"is not reached by {easiest.model.name} {reason}")
         if unknown != "n_samples":
             raise UnreachableError(
                 f"{_wanted(self.study)} is met by {self.study.model.name} even at {unknown} "
@@ -161,19 +166,6 @@ class _Search:
                 "smaller error"
             )
         return value, value
-
-    def unreachable(self, easiest: float) -> UnreachableError:
-        """Return the error that says that the target is not reached even at the easiest value."""
-        study = self.study.at(easiest)
-        reached = study.target * math.exp(self.excess(easiest, first_choice(study)))
-        reason = (
-            f"is not reached by {study.model.name} even at {study.unknown} {easiest:g}, the "
-            f"easiest (it gets to {reached:.3g})"
-        )
-        if study.unknown not in ("n_samples", "dim"):
-            sizes = f"n_samples={study.n_samples:g} and dim={study.dim:g}"
-            reason += f" with {sizes}; more samples would help"
-        return _unreachable(study, reason)
 
     def root(self, bad: float, good: float) -> float:
         """Return the value that just meets the target with the best choice, on few points."""
@@ -281,34 +273,30 @@ def _unreachable(study: Study, reason: str, limit: Estimate | None = None) -> Un
 
     ``limit`` is the floor of the study's own model.
     """
-    name, best, needs = study.model.name, list[str](), list[str]()
+    name, at_bayes, hints = study.model.name, list[str](), list[str]()
     others = [other for other in ("two-step", "pooled") if other != name]
     floors = {other: floor(replace(study, model=models.get(other))) for other in others}
     if study.metric.name == "error":
         bayes = oracle_error(study.problem, "bayes")
         known = floors if limit is None else {name: limit} | floors
-        best = [
+        at_bayes = [
             one  # as far as the numerical errors can tell
             for one, least in known.items()
             if least - bayes <= 3.0 * math.hypot(least.uncertainty, bayes.uncertainty)
         ]
-        also = f" ({' and '.join(best)} reach{'es' if len(best) == 1 else ''} it)" if best else ""
-        needs = [f"no classifier gets below the Bayes floor {bayes:.3g}{also}"]
-        with contextlib.suppress(ValueError):  # no signal does, as with wrong labels
-            needs += [f"{name} needs {_signal_needed(study)}"]
-    hints = [
+        reach = f"{' and '.join(at_bayes)} reach{'es' if len(at_bayes) == 1 else ''} it"
+        also = f" ({reach})" if at_bayes else ""
+        hints.append(f"no classifier gets below the Bayes floor {bayes:.3g}{also}")
+        several = isinstance(study.problem, Population)
+        needs = "all strengths multiplied by more than" if several else "a signal above"
+        best_weights: Any = {"error": study.target, "n_points": _HINT_POINTS}
+        with contextlib.suppress(ValueError):  # no signal is enough, as with wrong labels
+            signal = required_signal(study.problem, study.model.architecture, **best_weights)
+            digits = 3 if signal.uncertainty < 1e-3 * signal else 2
+            hints.append(f"{name} needs {needs} {signal:.{digits}g}")
+    reached = [
         f"{other} {'reaches' if least < study.target else 'has the floor'} {least:.3g}"
         for other, least in floors.items()
-        if other not in best
+        if other not in at_bayes
     ]
-    return UnreachableError(f"{_wanted(study)} {reason}; {', '.join(hints + needs)}")
-
-
-def _signal_needed(study: Study) -> str:
-    """Return the signal at which the best weights of the model reach the target, in words."""
-    asked: Any = {"error": study.target, "n_points": _HINT_POINTS}
-    signal = required_signal(study.problem, study.model.architecture, **asked)
-    several = isinstance(study.problem, Population)
-    digits = 3 if signal.uncertainty < 1e-3 * signal else 2
-    needs = "all strengths multiplied by more than" if several else "a signal above"
-    return f"{needs} {signal:.{digits}g}"
+    return UnreachableError(f"{_wanted(study)} {reason}; {', '.join(reached + hints)}")

@@ -7,7 +7,7 @@ from statistics import NormalDist
 from typing import Any
 
 from sparsetoken._validation import check_choice, check_real
-from sparsetoken.planner.words import PlanResult, Words
+from sparsetoken.planner.words import PlanResult, Sections
 from sparsetoken.vocabulary import PARAMETERS
 
 _METRICS = {"error": "an error", "accuracy": "an accuracy", "auc": "an AUC", "recall": "a recall"}
@@ -129,19 +129,20 @@ class TestSetPlan(PlanResult):
             "curve": {"n_samples": list(sizes), name: list(values)},
         }
 
-    def _words(self) -> Words:
+    def _sections(self) -> Sections:
         low, high = self.interval
         (name, rows), title = self.around(), f"Width of the {_per_cent(self.level)} interval"
         basis = [_SOURCES.get(self.metric, "The interval is Wilson's.")]
         if self.null is not None:
             title = "Power of the test"
             basis.append("The test is two-sided and normal, with the variance of its null value.")
-        return Words(
-            [f"If the test gives this value, the interval is {low:.3f} to {high:.3f}."],
-            ["The test samples are independent and were not trained on."],
-            basis,
-            {title: [("samples", name), *((str(n), f"{value:.3f}") for n, value in rows)]},
-        )
+        sure = f"If the test gives this value, the interval is {low:.3f} to {high:.3f}."
+        return {
+            "Answer": [self.answer, sure],
+            "Assumptions": ["The test samples are independent and were not trained on."],
+            "What it rests on": basis,
+            title: [("samples", name), *((str(n), f"{value:.3f}") for n, value in rows)],
+        }
 
 
 def _per_cent(fraction: float) -> str:

@@ -119,7 +119,7 @@ def panel(
     shown = select(rows, quantity=y)
     if by == "model":
         for model in present(shown, by, names()):
-            name, _, color, marker = look(model)
+            name, color, marker = look(model)
             style = {"color": color, "marker": marker, "label": name}
             curve(axes, select(shown, model=model), x, **style | (styles or {}).get(model, {}))
     else:
