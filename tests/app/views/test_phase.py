@@ -46,6 +46,21 @@ def test_no_edge_runs_through_noise():
     assert math.log10(1.05) < phase.gain((attention, worse)) < math.log10(2.0)
 
 
+@pytest.mark.system
+def test_the_phase_diagram_has_a_line_for_the_best_learner():
+    given = {"loss": "square", "x_axis": "n_tokens", "y_axis": "alpha", "signal": 3.0}
+    values = checked("phase", given | {"error": 0.2})
+    (line,) = phase._best_possible(values)
+    assert line["name"] == "best possible: 20\N{NO-BREAK SPACE}% error"
+    for length, alpha in list(zip(line["x"], line["y"], strict=True))[::4]:
+        problem = st.SparseTokenProblem(round(length), 1, 3.0)
+        assert st.theory.optimal(problem, alpha).test_error == pytest.approx(0.2, rel=1e-3)
+    (turned,) = phase._best_possible(values | {"x_axis": "alpha", "y_axis": "n_tokens"})
+    assert (turned["x"], turned["y"]) == (line["y"], line["x"])
+    assert phase._best_possible(values | {"y_axis": "signal"}) == []
+    assert phase._best_possible(values | {"n_signal": 2}) == []
+
+
 def test_phase_needs_two_axes():
     with pytest.raises(ValueError, match="axes must differ"):
         draw("phase", {"x_axis": "reg", "y_axis": "reg"})

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 
 from sparsetoken.app import figures as fig
-from sparsetoken.app.parameters import CONTROLS, Values, slider
+from sparsetoken.app.parameters import CONTROLS, Values, make_problem, slider
 from sparsetoken.app.view import Line, Send, View
-from sparsetoken.app.views.learning import risks
+from sparsetoken.app.views.learning import has_optimum, risks
 from sparsetoken.app.words import per_cent
 from sparsetoken.estimate import Estimate
 from sparsetoken.models import look
-from sparsetoken.vocabulary import PARAMETERS, group
+from sparsetoken.planner.metric import get_metric
+from sparsetoken.planner.solve import least_alpha
+from sparsetoken.vocabulary import COLORS, PARAMETERS, group
 
 _SIZE = (25, 17)
 _STRIDES = ((12, 16), (6, 4), (3, 2), (1, 1))  # how the map fills in
+_LEARNERS = 41  # places where the least samples of any learner are computed
 _RANGES = {"n_tokens": (2, 200), "reg": (1e-5, 10.0), "positive_rate": (0.05, 0.95)}
 _LEAST = 1e-4  # added to errors: smaller ones are alike
 _EDGE = math.log10(1.05)  # powers of ten by which one beats the other
@@ -93,7 +96,11 @@ def draw(values: Values, send: Send) -> None:
             sentence = f"{now.capitalize()}; the map is being drawn."
             if last:  # an unfinished map would give other fractions
                 sentence = _sentence(values, pairs_at, now)
-            send(_picture(values, columns, rows, pairs_at) | Line(sentence=sentence))
+            picture = _picture(values, columns, rows, pairs_at) | Line(sentence=sentence)
+            send(picture)
+    (drawn,) = picture["figures"]
+    for best in _best_possible(values):
+        send(Line(figures=[drawn | {"data": [*drawn["data"], best]}]))
 
 
 def _fill(
@@ -110,6 +117,24 @@ def _fill(
             pairs = _errors(new[0], [case["alpha"] for case in new])
             pairs_at |= {(c[across], c[up]): pair for c, pair in zip(new, pairs, strict=True)}
             send(Line())  # a visitor may have moved on
+
+
+def _best_possible(values: Values) -> list[fig.Trace]:
+    """Return the line below which no learner reaches the target, if samples are an axis."""
+    across, up, target = values["x_axis"], values["y_axis"], values["error"]
+    if "alpha" not in (across, up):
+        return []
+    other, metric = up if across == "alpha" else across, get_metric("error")
+    line = []
+    for place in along(other, _LEARNERS):
+        case = values | {other: place}
+        quick, rate = case["n_signal"] == 1 and has_optimum(case), case["positive_rate"]
+        if quick and case["signal"] > 0.0 and target < min(rate, 1.0 - rate):
+            alpha = least_alpha(make_problem(case), metric, target, slider("alpha"))
+            if 0.0 < alpha < math.inf:
+                line.append({other: float(place), "alpha": alpha})
+    x, y = ([place[name] for place in line] for name in (across, up))
+    return [fig.curve(f"best possible: {per_cent(target)} error", x, y, COLORS[2])] if line else []
 
 
 def _every(places: list[float], stride: int) -> list[float]:
@@ -171,7 +196,7 @@ def _sentence(values: Values, pairs_at: Places, now: str) -> str:
     )
 
 
-_CONTROLS: tuple[str, ...] = ("x_axis", "y_axis", "features", "Problem", "alpha")
+_CONTROLS: tuple[str, ...] = ("x_axis", "y_axis", "error", "features", "Problem", "alpha")
 _CONTROLS += ("split", "loss", "reg", *group("two steps"))
 _QUESTION = "Where does attention beat pooling?"
 VIEW = View("phase", "Phase diagram", _QUESTION, _CONTROLS, _PYTHON, draw)
