@@ -6,7 +6,8 @@ so are peers that are not installed. ``--store FILE`` keeps the result of every 
 that was stopped goes on where it was.
 
 A row has accuracy and AUC with standard errors, and the differences to the first of ``--models``,
-paired by fold. How right probabilities are: ``benchmarks.calibration``.
+paired by fold. ``--models sparsetoken,only-attention,only-pooled,only-statistics`` sets the stack
+beside each kind of member alone. How right probabilities are: ``benchmarks.calibration``.
 """
 
 import time
@@ -20,7 +21,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.families import STORED, Labels, bag_sets
-from benchmarks.peers import MODELS, installed
+from benchmarks.peers import ALONE, MODELS, installed
 from benchmarks.report import Kept, Table, plus_minus, run
 from sparsetoken import Sequences
 
@@ -44,7 +45,7 @@ def fit_all(name: str, X: Sequences, y: Labels, model: str, rounds: int, store: 
 
     def fit(train: Labels, test: Labels) -> Fit:
         start = time.process_time()
-        fitted = MODELS[model]().fit(X[train], y[train])
+        fitted = (MODELS | ALONE)[model]().fit(X[train], y[train])
         took = time.process_time() - start
         scores = fitted.decision_function(X[test])
         accuracy = float(np.mean((scores > 0) == y[test]))
@@ -65,7 +66,7 @@ def main(
     store: Path | None = None,
 ) -> None:
     kept, names = Kept(store), installed(models.split(","))
-    table = Table("set:13", "model:11", "n:4d", "accuracy:15s", "AUC:15s", "less the first:16s",
+    table = Table("set:13", "model:15", "n:4d", "accuracy:15s", "AUC:15s", "less the first:16s",
                   "AUC:16s", "CPU s:7.2f")  # fmt: skip
     for name, (X, y) in bag_sets(data, sets.split(",")).items():
         fits: dict[str, Any] = {}

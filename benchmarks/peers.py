@@ -6,6 +6,7 @@ Each has ``fit`` and ``decision_function``. Those in torch stand in ``torch_peer
 import importlib
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,22 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
         return np.maximum.reduceat(scores, X.offsets[:-1])
 
 
+class OneKind(st.SparseTokenClassifier):
+    """The members of one kind alone, weighed and calibrated in the same way."""
+
+    kind = ""
+
+    def _members(self, n_tokens: int | None) -> list[Any]:
+        return [member for member in super()._members(n_tokens) if member.name == self.kind]
+
+    def _name_the_leading_head(self, *_: Any) -> None:
+        """Trees have no heads."""
+
+
+def one_kind(name: str) -> Any:
+    return type(name.title(), (OneKind,), {"kind": name})(random_state=0)
+
+
 OURS: Makers = {
     "sparsetoken": lambda: st.SparseTokenClassifier(random_state=0),
     "attention": lambda: st.AttentionClassifier(random_state=0),
@@ -138,3 +155,7 @@ MODELS: Makers = {
     "probe": lambda: torch_peer("AttentionProbe"),
     "abmil": lambda: torch_peer("EmbeddedABMIL"),
 }
+ALONE: Makers = {
+    f"only-{name}": partial(one_kind, name) for name in ("attention", "pooled", "statistics")
+}
+"""What the stack of all kinds should not be worse than."""
