@@ -191,11 +191,17 @@ except ValueError as error:
 
 
 @pytest.mark.system
-def test_texts_that_the_library_reads_for_ever(tmp_path):
-    """The size of the heap in which HDF5 keeps texts is wrong."""
-    path = write(tmp_path, "x.h5ad")
+@pytest.mark.parametrize("ending", ["h5", "h5ad"])
+def test_texts_that_the_library_reads_for_ever(tmp_path, ending):
+    """The size of the heap in which HDF5 keeps texts, or of a text in it, is wrong."""
+    path = write(tmp_path, f"x.{ending}")
+    if ending == "h5":
+        with h5py.File(path, "a") as file:
+            file["ids"] = np.array([f"case {i}" for i in range(8)], dtype=object)
+    assert read_dataset(path).labels.tolist() == [0, 1] * 4
     content = bytearray(path.read_bytes())
-    content[content.index(b"GCOL") + 9] ^= 0x4E
+    place, flipped = {"h5": (24, 6), "h5ad": (9, 0x4E)}[ending]  # a text of six letters has none
+    content[content.index(b"GCOL") + place] ^= flipped
     path.write_bytes(content)
     command = [sys.executable, "-W", "ignore", "-c", _READ_FOR_EVER, str(path)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
