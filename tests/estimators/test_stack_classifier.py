@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from dense_reference import softmax
 from sklearn.base import clone
+from sklearn.model_selection import PredefinedSplit
 
 import sparsetoken as st
 
@@ -102,6 +103,20 @@ def test_samples_that_no_fit_has_seen_decide_the_weights_if_few_choose_the_heads
     scores = np.sort(without.decision_function(sequences))
     assert scores == pytest.approx(np.sort(unseen.scores[:, 0]), rel=1e-6)
     assert model.score(X_NEW, Y_NEW) > 0.9
+
+
+@pytest.mark.parametrize("n_samples", [60, 160])
+def test_folds_of_ones_own_are_those_of_all_samples(monkeypatch, n_samples):
+    """However few of the samples choose the heads: folds may be row numbers."""
+    choose_on(monkeypatch, n_samples)
+    thirds = np.arange(len(X)) % 3
+    rows = [(np.flatnonzero(thirds != k), np.flatnonzero(thirds == k)) for k in range(3)]
+    models = [
+        clone(ATTENTION).set_params(cv=cv).fit(X, Y) for cv in (rows, PredefinedSplit(thirds))
+    ]
+    scores = [model.decision_function(X_NEW) for model in models]
+    assert scores[0] == pytest.approx(scores[1])
+    assert models[0].score(X_NEW, Y_NEW) > 0.9
 
 
 def test_unseen_samples_tell_noise_from_signal(monkeypatch):

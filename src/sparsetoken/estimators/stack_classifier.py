@@ -31,13 +31,16 @@ from sparsetoken.sequences.grouping import align_labels
 
 @dataclass
 class Labelled:
-    """Sequences, and what is known of each; ``order`` holds all, ordered by their tokens alone."""
+    """Sequences, and what is known of each; ``order`` holds all, ordered by their tokens alone.
+
+    ``rows`` are their numbers in what ``fit`` was given.
+    """
 
     data: Data
     index: Indices
     weights: Floats
-    groups: Any
     order: Indices
+    rows: Indices
 
     def counts(self, among: Indices | None = None) -> Indices:
         """Return how many of each class have a weight, of some samples or of all."""
@@ -54,13 +57,18 @@ class Labelled:
         if not fits or (isinstance(self.data, MemoryData) and len(rows) == len(self.data)):
             return replace(self, weights=weights / weights.sum())
         weights = weights[rows] / weights[rows].sum()
-        groups = None if self.groups is None else self.groups[rows]
         places = np.argsort(self.order)[rows].argsort()
-        return Labelled(self.data.take(rows), self.index[rows], weights, groups, places)
+        return Labelled(self.data.take(rows), self.index[rows], weights, places, self.rows[rows])
 
-    def split(self, cv: Any, rng: np.random.Generator) -> list[Fold]:
-        """Return the folds, none if a class is too small."""
-        return split(cv, self.index, self.weights, self.groups, self.order, rng)
+    def within(self, folds: list[Fold]) -> list[Fold]:
+        """Return folds of all samples as folds of these, but none that fits without a class."""
+        used = self.weights > 0
+        pairs = ([np.isin(self.rows, rows) & used for rows in fold] for fold in folds)
+        return [
+            Fold(np.flatnonzero(fitted), np.flatnonzero(held_out))
+            for fitted, held_out in pairs
+            if held_out.any() and not np.setdiff1d(self.index, self.index[fitted]).size
+        ]
 
     def training(self, folds: list[Fold], *options: Any) -> TrainingSamples:
         """Return what members are fitted to; ``options`` are the last fields of that."""
@@ -157,14 +165,17 @@ class StackClassifier(SequenceClassifier):
     ) -> tuple[TrainingSamples, Floats]:
         """Fit the stack; return the samples that weighed its members, and its scores of these."""
         rng = generator(self.random_state)
-        everyone = Labelled(data, index, weights, groups, natural_order(data))
+        order, rows = natural_order(data), np.arange(len(data))
+        everyone = Labelled(data, index, weights, order, rows)
         part, unseen = everyone.enough(rng), list[Fold]()
+        folds = split(self.cv, index, weights, groups, order, rng)
         fraction = float(part.counts().sum() / everyone.counts().sum())
-        for fold in everyone.split(self.cv, rng)[:1] if fraction < 1.0 else ():
-            if (everyone.counts(fold.held_out) >= part.counts()).all():
-                # As many of each class that no fit sees can weigh the members: a fairer judge.
-                part, unseen = everyone.enough(rng, fold.rows), [fold]
-        folds = part.split(self.cv, rng)
+        if fraction < 1.0:
+            for fold in folds[:1]:
+                if (everyone.counts(fold.held_out) >= part.counts()).all():
+                    # As many of each class that no fit sees can weigh the members: a fairer judge.
+                    part, unseen = everyone.enough(rng, fold.rows), [fold]
+            folds = part.within(folds)
         options = int(rng.integers(2**31)), self.n_jobs, unlabelled
         training = judged = part.training(folds, *options)
         self.stack_, held_out = fit_stack(self._members(data.n_tokens), training)
