@@ -24,7 +24,6 @@ __all__ = [
     "check_known",
     "check_parameters",
     "group",
-    "quantity",
 ]
 
 
@@ -88,11 +87,6 @@ class Quantity:
     def short(self) -> str:
         """Return the symbol, or the label where there is none."""
         return self.symbol or self.label
-
-    @property
-    def option(self) -> str:
-        """Return the name of the command line's option."""
-        return f"--{self.name.replace('_', '-')}"
 
     def check(self, value: Any) -> Any:
         """Return ``value`` in the right type, or raise ValueError."""
@@ -275,12 +269,6 @@ SPEAKS = {"for": COLORS[0], "against": COLORS[1]}  # tokens, by what they say of
 def group(*names: str) -> tuple[str, ...]:
     """Return the names of the parameters of some groups, in the order of this module."""
     return tuple(q.name for q in PARAMETERS.values() if q.group in names)
-
-
-def quantity(name: str) -> Quantity:
-    """Return the entry of a parameter or of a result, or raise ValueError with the nearest name."""
-    entries = PARAMETERS | MEASURED
-    return entries[check_known("quantity", name, entries)]
 
 
 def check_known(what: str, name: Any, names: Iterable[str]) -> str:

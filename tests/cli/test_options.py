@@ -13,7 +13,7 @@ def test_options_are_those_of_the_vocabulary():
 
     shown = " ".join(light("theory --help")[0].split())
     for name in ("n_tokens", "positive_rate", "lr_query", "fpr", "n_points"):
-        assert PARAMETERS[name].option in shown
+        assert f"--{name.replace('_', '-')}" in shown
         assert PARAMETERS[name].help in shown
 
 

@@ -65,6 +65,10 @@ def test_run_status_export(run, sweep, tmp_path):
     table = tmp_path / "table.csv"
     assert run("sweep", "export", sweep, "--store", store, "--out", table)[0] == 0
     assert table.read_text() == out
+    table.unlink()
+    both = run("sweep", "export", sweep, "--out", table, "--json")[1]
+    assert len(json.loads(both)) == 12
+    assert table.read_text() == out
     assert len(json.loads(run("sweep", "export", sweep, "--store", store, "--json")[1])) == 12
 
 

@@ -106,7 +106,7 @@ def with_options(
 def _option(quantity: Quantity, with_default: bool) -> Any:
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
     if isinstance(quantity.default, bool):
-        return Annotated[bool | None, option(text, quantity.option)]
+        return Annotated[bool | None, option(text, f"--{quantity.name}")]  # no --no-...
     if quantity.name == "model":
         text = f"One of {', '.join(models.names())}, or the import path of a pooling."
     if with_default and quantity.default is not None:

@@ -53,7 +53,7 @@ def theory(
     from sparsetoken.experiments import compute, make_cell
 
     settings = values | (read_population(population) if population else {})
-    asked = quantity.split(",")
+    asked = [name.strip() for name in quantity.split(",")]
     cell = make_cell("theory", asked, settings)
     missing = sorted(set(asked) - set(cell.quantities if cell else ()))
     if cell is None or missing:
