@@ -197,8 +197,5 @@ def read_toml(path: Any, build: Callable[[dict[str, Any]], T]) -> T:
 
 def shown(value: Any) -> str:
     """Return ``value`` as an error shows it: in full, unless that would fill the screen."""
-    try:
-        text = repr(value)
-    except ValueError:  # more digits than Python is willing to print
-        text = f"a whole number of {value.bit_length()} bits"
+    text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}…"

@@ -181,8 +181,9 @@ def test_damage_is_told_the_rest_exported_and_the_lost_computed(refused, run, sw
     code, _, err = run("sweep", "run", sweep, "--workers", 1)
     assert (code, "1 computed, 0 failed, 7 already done" in err) == (0, True)
     assert "count as not computed" in err
-    again = run("sweep", "export", sweep, "--json")[1]
+    _, again, err = run("sweep", "export", sweep, "--json")
     assert json.loads(again) == json.loads(whole)
+    assert err == ""  # the cells of the damaged lines are there
     refused(("sweep", "export", sweep, "--out", tmp_path / "no" / "t.csv"), 1, "no folder")
     refused(("sweep", "export", sweep, "--out", tmp_path / "t.xls"), 2, ".csv, .parquet")
 

@@ -18,7 +18,6 @@ from sparsetoken.cli.options import (
 )
 from sparsetoken.cli.output import check_output, print_json, waiting
 from sparsetoken.models import DEFAULT
-from sparsetoken.vocabulary import PARAMETERS
 
 app = typer.Typer()
 
@@ -75,11 +74,7 @@ def plan(
     if context.invoked_subcommand is not None:
         return
     if population is not None:
-        from sparsetoken.population import Population
-
-        rate = values.pop("positive_rate", PARAMETERS["positive_rate"].default)
-        content = read_population(population)
-        values["problem"] = Population.from_tables(**content, positive_rate=rate)
+        values["problem"] = read_population(population, values.pop("positive_rate", None))
     _show(st.plan, population, **values, model=model, metric=metric)
 
 

@@ -37,7 +37,7 @@ def _opened(file: Path, store: Path | None, read_only: bool = True) -> Iterator[
     sys.path.insert(0, str(file.parent.resolve()))  # losses and poolings may lie beside it
     sweep = load_sweep(file)
     with Store(store or file.with_suffix(".db"), read_only=read_only) as opened:
-        if opened.damaged:
+        if opened.damaged and opened.missing(sweep.cells()):
             message(f"{opened.damaged} damaged lines of {opened.path} count as not computed")
         yield opened, sweep
 
