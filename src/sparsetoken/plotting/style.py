@@ -117,7 +117,7 @@ def panel(
     """
     shown = select(rows, quantity=y)
     if by == "model":
-        for model in sorted(present(shown, by), key=names().index):
+        for model in (each for each in names() if each in present(shown, by)):
             name, color, marker = look(model)
             style = {"color": color, "marker": marker, "label": name}
             curve(axes, select(shown, model=model), x, **style | (styles or {}).get(model, {}))
