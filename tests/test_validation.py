@@ -75,4 +75,3 @@ def test_a_bad_file_is_named(tmp_path):
 def test_long_values_are_shortened():
     assert shown([1, 2]) == "[1, 2]"
     assert len(shown("x" * 1000)) == 201
-    assert shown(10**5000) == "a whole number of 16610 bits"

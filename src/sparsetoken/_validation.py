@@ -189,9 +189,7 @@ def read_toml(path: Any, build: Callable[[dict[str, Any]], T]) -> T:
     """Return what ``build`` makes of a TOML file; a ValueError names the file."""
     try:
         return build(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not TOML: it is not text in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
@@ -199,8 +197,5 @@ def read_toml(path: Any, build: Callable[[dict[str, Any]], T]) -> T:
 
 def shown(value: Any) -> str:
     """Return ``value`` as an error shows it: in full, unless that would fill the screen."""
-    try:
-        text = repr(value)
-    except ValueError:  # more digits than Python is willing to print
-        text = f"a whole number of {value.bit_length()} bits"
+    text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}…"

@@ -9,7 +9,7 @@ import difflib
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sparsetoken._validation import check_choice, check_count, check_flag, check_real
@@ -24,7 +24,6 @@ __all__ = [
     "check_known",
     "check_parameters",
     "group",
-    "quantity",
 ]
 
 
@@ -88,11 +87,6 @@ class Quantity:
     def short(self) -> str:
         """Return the symbol, or the label where there is none."""
         return self.symbol or self.label
-
-    @property
-    def option(self) -> str:
-        """Return the name of the command line's option."""
-        return f"--{self.name.replace('_', '-')}"
 
     def check(self, value: Any) -> Any:
         """Return ``value`` in the right type, or raise ValueError."""
@@ -206,64 +200,59 @@ PARAMETERS: dict[str, Quantity] = {
 }  # fmt: skip
 """What can be set, by name."""
 
-_MEASURED_BY_GROUP: dict[str, list[Quantity]] = {
-    "trained": [
+MEASURED: dict[str, Quantity] = {
+    q.name: q
+    for q in (
         Quantity("test_error", "test error", "",
-                 "Probability of a wrong label on a new sequence.", 0.0, 1.0, logarithmic=True),
+                 "Probability of a wrong label on a new sequence.", 0.0, 1.0, logarithmic=True,
+                 group="trained"),
         Quantity("train_loss", "training loss", "",
-                 "Mean loss on the training samples.", 0.0, logarithmic=True),
+                 "Mean loss on the training samples.", 0.0, logarithmic=True, group="trained"),
         Quantity("train_error", "training error", "",
-                 "Fraction of training samples labelled wrongly.", 0.0, 1.0),
+                 "Fraction of training samples labelled wrongly.", 0.0, 1.0, group="trained"),
         Quantity("test_loss", "test loss", "",
-                 "Mean loss on new sequences.", 0.0, logarithmic=True),
+                 "Mean loss on new sequences.", 0.0, logarithmic=True, group="trained"),
         Quantity("auc", "AUC", "",
-                 "Probability that a positive scores above a negative.", 0.0, 1.0),
+                 "Probability that a positive scores above a negative.", 0.0, 1.0, group="trained"),
         Quantity("recall", "recall", "",
-                 "Fraction of positives found at a fixed false-positive rate.", 0.0, 1.0),
-    ],
-    "query": [
+                 "Fraction of positives found at a fixed false-positive rate.", 0.0, 1.0,
+                 group="trained"),
         Quantity("cosine", "cosine between query and signal", "γ",
-                 "Cosine of the angle between query and signal.", -1.0, 1.0),
+                 "Cosine of the angle between query and signal.", -1.0, 1.0, group="query"),
         Quantity("sharpness", "sharpness", "κ",
-                 "Length of the query times the inverse temperature.", 0.0),
+                 "Length of the query times the inverse temperature.", 0.0, group="query"),
         Quantity("query_norm", "length of the query", "‖q‖",
-                 "Length of the query after the second step.", 0.0),
+                 "Length of the query after the second step.", 0.0, group="query"),
         Quantity("query_overlap", "overlap of query and signal", "⟨q, ξ⟩",
-                 "Scalar product of query and signal direction."),
+                 "Scalar product of query and signal direction.", group="query"),
         Quantity("readout_norm", "length of the readout", "‖w‖",
-                 "Length of the readout after the first step.", 0.0),
+                 "Length of the readout after the first step.", 0.0, group="query"),
         Quantity("readout_overlap", "overlap of readout and signal", "⟨w, ξ⟩",
-                 "Scalar product of readout and signal direction, after the first step."),
-        Quantity("bias", "bias", "b",
-                 "Bias after the first step."),
+                 "Scalar product of readout and signal direction, after the first step.",
+                 group="query"),
+        Quantity("bias", "bias", "b", "Bias after the first step.", group="query"),
         Quantity("misalignment", "misalignment constant", "C",
-                 "C of cosine = 1 − C/α₀ + …: how fast more samples turn the query.", 0.0),
-    ],
-    "thresholds": [
+                 "C of cosine = 1 − C/α₀ + …: how fast more samples turn the query.", 0.0,
+                 group="query"),
         Quantity("information_threshold", "samples that tell the direction", "α",
                  "Samples per dimension from which the best learner knows the direction well.",
-                 0.0, logarithmic=True),
+                 0.0, logarithmic=True, group="thresholds"),
         Quantity("iteration_threshold", "samples from which iteration learns", "α",
                  "Samples per dimension from which a quick iteration finds the direction.",
-                 0.0, logarithmic=True),
-    ],
-    "capacity": [
+                 0.0, logarithmic=True, group="thresholds"),
         Quantity("capacity", "capacity", "α*",
-                 "Samples per dimension that can be separated perfectly.", 0.0),
+                 "Samples per dimension that can be separated perfectly.", 0.0, group="capacity"),
         Quantity("separable", "separable fraction", "",
-                 "Fraction of training sets that can be separated perfectly.", 0.0, 1.0),
-    ],
-    "oracle": [
+                 "Fraction of training sets that can be separated perfectly.", 0.0, 1.0,
+                 group="capacity"),
         Quantity("oracle_error", "least possible error", "",
                  "Error of the best weights, chosen with the signal known.",
-                 0.0, 1.0, logarithmic=True),
+                 0.0, 1.0, logarithmic=True, group="oracle"),
         Quantity("required_signal", "required signal", "θ",
-                 "Signal at which the best weights reach the target error.", 0.0, logarithmic=True),
-    ],
+                 "Signal at which the best weights reach the target error.", 0.0, logarithmic=True,
+                 group="oracle"),
+    )
 }  # fmt: skip
-MEASURED: dict[str, Quantity] = {
-    q.name: replace(q, group=name) for name, listed in _MEASURED_BY_GROUP.items() for q in listed
-}
 """What can be computed, by name."""
 
 # Okabe and Ito's colors, told apart by every kind of color vision, the darkest first.
@@ -275,12 +264,6 @@ SPEAKS = {"for": COLORS[0], "against": COLORS[1]}  # tokens, by what they say of
 def group(*names: str) -> tuple[str, ...]:
     """Return the names of the parameters of some groups, in the order of this module."""
     return tuple(q.name for q in PARAMETERS.values() if q.group in names)
-
-
-def quantity(name: str) -> Quantity:
-    """Return the entry of a parameter or of a result, or raise ValueError with the nearest name."""
-    entries = PARAMETERS | MEASURED
-    return entries[check_known("quantity", name, entries)]
 
 
 def check_known(what: str, name: Any, names: Iterable[str]) -> str:

@@ -40,4 +40,5 @@ def test_demo_compares_theory_and_simulation(run, tmp_path):
 
 def test_demo_refuses_bad_options(run):
     assert run("demo", "--trials", "1")[0] == 2
+    assert run("demo", "--dim", "39")[0] == 2  # smaller trials draw samples of one class
     assert run("demo", "--nonsense")[0] == 2

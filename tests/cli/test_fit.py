@@ -94,13 +94,17 @@ def test_what_is_wrong_is_said_in_one_line(refused, tmp_path, drawn):
     refused(("fit", data, *model), 2, "row 1", "column 'x'", "'two' is not a finite")
     refused(("fit", data, "--by", "bagg", *model), 2, "no 'bagg'; the nearest names are 'bag', ")
     data.write_text("bag,label,x\na,0,1\nb,1,2\n")
-    refused(("fit", data, *model), 2, "a class has one sequence only", "--held-out 0")
+    refused(
+        ("fit", data, *model), 2, "--held-out 0.2: a class has one sequence only", "; 0 holds none"
+    )
     data = tmp_path / "data.npz"
     refused(("fit", data, *model), 1, "data.npz: there is no such file or folder")
     data.write_bytes(b"PK\x03\x04 nonsense")
     refused(("fit", data, *model), 2, "not a NumPy archive, or is damaged")
     np.savez(data, X=X, y=y)
     refused(("fit", data, "--held-out", 1.5, *model), 2, "--held-out")
+    refused(("fit", data, "--held-out", 0.999, *model), 2, "--held-out 0.999: ")
+    refused(("fit", data, "--random-state", -1, *model), 2, "--random-state")
     refused(("fit", data, "--reg", 0.1, *model), 2, "--reg is not for --model sparse-token")
     refused(("predict", data, data), 2, "not a sparsetoken model")
 

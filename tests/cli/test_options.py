@@ -13,7 +13,7 @@ def test_options_are_those_of_the_vocabulary():
 
     shown = " ".join(light("theory --help")[0].split())
     for name in ("n_tokens", "positive_rate", "lr_query", "fpr", "n_points"):
-        assert PARAMETERS[name].option in shown
+        assert f"--{name.replace('_', '-')}" in shown
         assert PARAMETERS[name].help in shown
 
 
@@ -29,6 +29,8 @@ n_tokens = 14
 n_signal = 2
 signal = 3
 """
+
+OWN_RATES = POPULATION.replace("probability", "positive_rate = 0.5\nprobability")
 
 
 def test_theory_of_a_population_is_that_of_python(run, tmp_path):
@@ -63,6 +65,7 @@ def test_theory_of_a_population_is_that_of_python(run, tmp_path):
         (POPULATION.replace("signal = 3", "", 1), (), "a kind needs signal"),
         (POPULATION.replace("0.05]", "2]"), (), "label_errors must"),
         (POPULATION, ("--n-tokens", 3), "n_tokens does not go with kinds"),
+        (OWN_RATES, ("--positive-rate", 0.2), "positive_rate does not go with kinds: each has"),
         (POPULATION, ("--model", "vectorized"), "one length, got lengths 4, 14"),
     ],
 )
@@ -72,3 +75,12 @@ def test_a_wrong_population_is_named(refused, tmp_path, text, options, message):
     names = () if options else (str(file),)
     asked = ("theory", "test_error", "--alpha", 4, *options, "--population", file)
     refused(asked, 2, message, *names)
+
+
+def test_a_rate_beside_kinds_that_have_their_own_is_refused_by_plans(refused, run, tmp_path):
+    file = tmp_path / "population.toml"
+    asked = ("plan", "--dim", 100, "--n-samples", 200, "--model", "pooled", "--population", file)
+    file.write_text(OWN_RATES)
+    refused((*asked, "--positive-rate", 0.2), 2, "positive_rate does not go with kinds")
+    file.write_text(POPULATION)
+    assert run(*asked, "--positive-rate", 0.2)[0] == 0

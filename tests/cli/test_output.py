@@ -60,7 +60,7 @@ def test_no_command_overwrites_what_it_reads(run, refused, bags):
     for name in names_of(bags):
         for option in ("--out", "--tokens"):
             asked = ("predict", "model.npz", bags, option, name)
-            refused(asked, 2, f"{option} must not be what is read, {bags}")
+            refused(asked, 2, f"{option} must be a file of its own, not {bags}")
     bags.with_suffix(".db").symlink_to(bags)  # the results that a sweep beside them would have
     kinds = "kinds = [{probability = 1.0, n_tokens = 5, signal = 5.0}]"
     (bags.parent / "p.png").write_text(kinds)
@@ -84,7 +84,7 @@ def test_no_command_overwrites_what_it_reads(run, refused, bags):
             "--plot",
         ),
     ):
-        refused(asked, 2, f"{written} must not be what is read")
+        refused(asked, 2, f"{written} must be a file of its own, not ")
     assert bags.read_text() == content
     assert data.read_bytes() == b"data"
 

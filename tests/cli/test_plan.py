@@ -181,4 +181,8 @@ def test_a_curve_that_is_not_there(refused):
 def test_a_curve_that_is_no_text(refused, tmp_path):
     path = tmp_path / "x.npz"
     path.write_bytes(b"PK\x03\x04\xce")
-    refused(("plan", "curve", path, "--error", "0.1"), 2, "x.npz: 'utf-8' codec")
+    refused(
+        ("plan", "curve", path, "--error", "0.1"),
+        2,
+        "x.npz: the curve must have a column n_samples",
+    )

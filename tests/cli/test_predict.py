@@ -38,6 +38,11 @@ def test_tables_for_people(refused, run, tmp_path, drawn):
     assert {row["predicted"] for row in rows} == {"ill", "well"}
     scores = st.load(model).decision_function(X[:40])
     assert [float(row["score"]) for row in rows] == scores.tolist()
+    content = table.read_text()
+    table.unlink()
+    code, out, _ = run("predict", model, data, "--out", table, "--json")
+    assert [row["score"] for row in json.loads(out)] == scores.tolist()
+    assert table.read_text() == content  # it is written, too
     for row in rows:
         assert row["probability"] == row[f"probability_{row['predicted']}"]
         assert float(row["probability"]) >= 0.5

@@ -65,6 +65,10 @@ def test_run_status_export(run, sweep, tmp_path):
     table = tmp_path / "table.csv"
     assert run("sweep", "export", sweep, "--store", store, "--out", table)[0] == 0
     assert table.read_text() == out
+    table.unlink()
+    both = run("sweep", "export", sweep, "--out", table, "--json")[1]
+    assert len(json.loads(both)) == 12
+    assert table.read_text() == out
     assert len(json.loads(run("sweep", "export", sweep, "--store", store, "--json")[1])) == 12
 
 
@@ -177,8 +181,9 @@ def test_damage_is_told_the_rest_exported_and_the_lost_computed(refused, run, sw
     code, _, err = run("sweep", "run", sweep, "--workers", 1)
     assert (code, "1 computed, 0 failed, 7 already done" in err) == (0, True)
     assert "count as not computed" in err
-    again = run("sweep", "export", sweep, "--json")[1]
+    _, again, err = run("sweep", "export", sweep, "--json")
     assert json.loads(again) == json.loads(whole)
+    assert err == ""  # the cells of the damaged lines are there
     refused(("sweep", "export", sweep, "--out", tmp_path / "no" / "t.csv"), 1, "no folder")
     refused(("sweep", "export", sweep, "--out", tmp_path / "t.xls"), 2, ".csv, .parquet")
 

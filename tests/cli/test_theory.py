@@ -8,7 +8,7 @@ import sparsetoken
 
 
 def test_theory_prints_the_theory(run):
-    code, out, _ = run("theory", "cosine,test_error", "--alpha", 4, "--reg", 0.1, "--json")
+    code, out, _ = run("theory", "cosine, test_error", "--alpha", 4, "--reg", 0.1, "--json")
     assert code == 0
     found = json.loads(out)
     problem = sparsetoken.SparseTokenProblem(10, 1, 5.0)

@@ -39,7 +39,7 @@ def test_states_and_rows(tmp_path):
         store.record(OTHER, "ValueError: no")
         assert store.counts([CELL, OTHER]) == {"pending": 0, "done": 1, "failed": 1}
         assert store.counts() == {"done": 1, "failed": 1}
-        assert [(f.cell, f.error) for f in store.failures()] == [(OTHER, "ValueError: no")]
+        assert store.failures() == [(OTHER, "ValueError: no")]
         assert store.missing([CELL, OTHER]) == [OTHER]  # what failed is not done
     with Store(path, read_only=True) as store:
         (row,) = store.rows()
@@ -59,7 +59,7 @@ def test_a_failure_does_not_undo_a_result(tmp_path):
     with Store(tmp_path / "results.db") as store:
         store.record(CELL, "the first error")
         store.record(CELL, "the last error")
-        assert [failure.error for failure in store.failures()] == ["the last error"]
+        assert [error for _, error in store.failures()] == ["the last error"]
         store.record(CELL, FOUND)
         store.record(CELL, "too late")
         assert store.counts()["done"] == 1
@@ -230,7 +230,7 @@ def test_failures_are_recorded_and_not_kept_as_results(tmp_path):
     sweep = Sweep([Grid(["test_error"], rates, fixed, ["simulation"])])
     with Store(tmp_path / "results.db") as store:
         assert run(sweep, store) == (1, 1, 0)
-        assert "only one class" in store.failures()[0].error
+        assert "only one class" in store.failures()[0][1]
         assert len(store.rows()) == 1
         assert run(sweep, store) == (0, 1, 1)  # tried again
         with pytest.raises(RuntimeError, match=r"1 of 2 cells failed; the first, .*1e-09"):

@@ -14,7 +14,7 @@ from sparsetoken.pooling import Elementwise, Hardmax, Softmax
 from sparsetoken.sampling import sample_feature_law
 from sparsetoken.theory import capacity, risk
 from sparsetoken.theory.features import BATCHES, attention_law, token_noise
-from sparsetoken.vocabulary import quantity
+from sparsetoken.vocabulary import PARAMETERS
 from user_poolings import Rectified
 
 
@@ -57,7 +57,7 @@ def test_vectorized_needs_one_length():
 
 def test_one_default_for_the_number_of_points():
     """In the library as on the command line, so that both print the same digits."""
-    default = quantity("n_points").default
+    default = PARAMETERS["n_points"].default
     # Optimal learning is exact for one signal token, and its points cost much more.
     others = {"optimal", "learning_thresholds"}
     functions = [getattr(theory, name) for name in theory.__all__ if name not in others]

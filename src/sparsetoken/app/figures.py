@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sparsetoken.models import look
-from sparsetoken.vocabulary import quantity
+from sparsetoken.vocabulary import MEASURED, PARAMETERS
 
 Figure = dict[str, Any]
 Trace = dict[str, Any]
@@ -33,7 +33,7 @@ def quantity_axis(
     name: str, ends: tuple[float, float] | None = None, dim: int | None = None
 ) -> dict[str, Any]:
     """Return the axis of a quantity; with ``dim`` it tells the number of samples n beside α."""
-    shown = quantity(name)
+    shown = (PARAMETERS | MEASURED)[name]
     counted = f" (n = {dim} α)" if dim and name == "alpha" else ""
     return axis(shown.axis + counted, ends, logarithmic=shown.logarithmic)
 

@@ -29,7 +29,7 @@ def demo(
         Path, option("The picture; its table (.csv) and results (.db) go beside it.")
     ] = Path("learning-curves.png"),
     workers: Workers = None,
-    dim: Annotated[int, option(PARAMETERS["dim"].help, min=20)] = 500,
+    dim: Annotated[int, option(PARAMETERS["dim"].help, min=40)] = 500,
     trials: Annotated[int, option(PARAMETERS["trials"].help, min=2)] = 8,
     as_json: AsJson = False,
 ) -> None:

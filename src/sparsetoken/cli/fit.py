@@ -38,7 +38,7 @@ def fit(
     held_out: Annotated[
         float, option("Fraction of the sequences kept back to judge the model; 0 for none.")
     ] = 0.2,
-    random_state: Annotated[int, option(PARAMETERS["random_state"].help)] = 0,
+    random_state: Annotated[int, option(PARAMETERS["random_state"].help, min=0)] = 0,
     as_json: AsJson = False,
     **reading: Any,
 ) -> None:
@@ -49,7 +49,7 @@ def fit(
     """
     if not 0.0 <= held_out < 1.0:
         raise ValueError(f"--held-out must be a number in [0, 1), got {held_out:g}")
-    check_output(out, [".npz"], reads=(data, reading.get("labels")))
+    check_output(out, [".npz"], others=(data, reading.get("labels")))
     with waiting(f"reading {data}"):
         everything = st.read_dataset(data, **reading)
     dataset = everything.with_labels()
@@ -62,9 +62,7 @@ def fit(
     with waiting("fitting"):
         _fit(classifier, dataset, slice(None))
     report["classes"] = [str(name) for name in classifier.classes_]
-    for name in ("members", "query_reliability"):
-        if hasattr(classifier, f"{name}_"):
-            report[name] = getattr(classifier, f"{name}_")
+    report |= {"members": classifier.members_, "query_reliability": classifier.query_reliability_}
     st.save(classifier, out, notes={"roles": dataset.roles.to_dict()})
     report["file"] = str(out)
     message(everything.label_summary)
@@ -105,7 +103,7 @@ def _judge(classifier: Any, dataset: Any, fraction: float, random_state: int) ->
     try:
         kept, tested = hold_out(labels, dataset.groups, fraction, random_state)
     except ValueError as error:
-        raise ValueError(f"{error}: --held-out 0 holds none out") from None
+        raise ValueError(f"--held-out {fraction:g}: {error}; 0 holds none out") from None
     _fit(classifier, dataset, kept)
     held = dataset.sequences[tested]
     predicted, scores = classifier.predict(held), classifier.decision_function(held)

@@ -106,7 +106,7 @@ def with_options(
 def _option(quantity: Quantity, with_default: bool) -> Any:
     text = f"{quantity.help} ({quantity.symbol})" if quantity.symbol else quantity.help
     if isinstance(quantity.default, bool):
-        return Annotated[bool | None, option(text, quantity.option)]
+        return Annotated[bool | None, option(text, f"--{quantity.name}")]  # no --no-...
     if quantity.name == "model":
         text = f"One of {', '.join(models.names())}, or the import path of a pooling."
     if with_default and quantity.default is not None:
@@ -126,19 +126,22 @@ def read_as_in_fit(data: Path, model: Path, reading: dict[str, Any]) -> Any:
         return read_dataset(data, **reading, like=like)
 
 
-def read_population(file: Path) -> dict[str, Any]:
-    """Return ``kinds`` and ``label_errors`` of a TOML file, checked."""
+def read_population(file: Path, positive_rate: float | None) -> Any:
+    """Return the population of a TOML file; a positive rate is for kinds without one."""
     from sparsetoken.population import Population
 
-    def check(content: dict[str, Any]) -> dict[str, Any]:
+    def build(content: dict[str, Any]) -> Population:
         for name in content:
             check_known("entry", name, ("kinds", "label_errors"))
         if "kinds" not in content:
             raise ValueError("it has no kinds, written [[kinds]]")
-        Population.from_tables(**content)
-        return content
+        rate: Any = {} if positive_rate is None else {"positive_rate": positive_rate}
+        population = Population.from_tables(**content, **rate)
+        if rate and all("positive_rate" in kind for kind in content["kinds"]):
+            raise ValueError("positive_rate does not go with kinds: each has its own")
+        return population
 
-    return read_toml(file, check)
+    return read_toml(file, build)
 
 
 @contextmanager

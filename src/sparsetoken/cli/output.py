@@ -19,19 +19,21 @@ def message(text: str) -> None:
 
 
 def check_output(
-    path: Path, endings: Sequence[str], option: str = "--out", reads: Iterable[Path | None] = ()
+    path: Path, endings: Sequence[str], option: str = "--out", others: Iterable[Path | None] = ()
 ) -> None:
-    """Refuse a file that cannot be written, or that the command reads, before it does anything."""
+    """Refuse a file that cannot be written, or that the command uses otherwise, before all else."""
     if path.suffix not in endings:
         raise ValueError(f"{option} must end in {', '.join(endings)}, got {path.name!r}")
     if path.suffix == ".parquet":
         import_extra("pyarrow", f"{path}: Parquet")
     if not path.parent.is_dir():
         raise RuntimeError(f"{path}: there is no folder {path.parent}")
-    for read in filter(None, reads):
-        same = path.exists() and read.exists() and path.samefile(read)
-        if same or path.resolve().is_relative_to(read.resolve()):
-            raise ValueError(f"{option} must not be what is read, {read}, nor in it; got {path}")
+    for other in filter(None, others):
+        same = path.exists() and other.exists() and path.samefile(other)
+        if same or path.resolve().is_relative_to(other.resolve()):
+            raise ValueError(
+                f"{option} must be a file of its own, not {other} or in it; got {path}"
+            )
     if path.is_dir() or not os.access(path.parent, os.W_OK):
         raise RuntimeError(f"{path}: it may not be written to")
 

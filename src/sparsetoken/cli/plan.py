@@ -18,13 +18,11 @@ from sparsetoken.cli.options import (
 )
 from sparsetoken.cli.output import check_output, print_json, waiting
 from sparsetoken.models import DEFAULT
-from sparsetoken.vocabulary import PARAMETERS
 
 app = typer.Typer()
 
 _SOUGHT = ("n_samples", "dim", "n_tokens", "signal", "error")  # one is left out
 _DEFAULTED = ("n_signal", "positive_rate", "n_kinds")
-_PICTURES = (".png", ".pdf", ".svg")
 Metric = Annotated[
     str,
     option("What to plan for: error; or, for rare positives, auc or recall (at --fpr)."),
@@ -76,11 +74,7 @@ def plan(
     if context.invoked_subcommand is not None:
         return
     if population is not None:
-        from sparsetoken.population import Population
-
-        rate = values.pop("positive_rate", PARAMETERS["positive_rate"].default)
-        content = read_population(population)
-        values["problem"] = Population.from_tables(**content, positive_rate=rate)
+        values["problem"] = read_population(population, values.pop("positive_rate", None))
     _show(st.plan, population, **values, model=model, metric=metric)
 
 
@@ -140,7 +134,7 @@ def plan_from_curve(
         from sparsetoken.planner.measured import read_curve
 
         try:
-            table = read_curve(file.read_text(encoding="utf-8"))
+            table = read_curve(file.read_text(encoding="utf-8", errors="replace"))
         except ValueError as wrong:
             raise ValueError(f"{file}: {wrong}") from None
         if n_test is not None:
@@ -196,7 +190,9 @@ def _show(
     With JSON, a target that cannot be reached is an answer too.
     """
     if plot is not None:
-        check_output(plot, _PICTURES, "--plot", (read,))
+        from sparsetoken.plotting import FORMATS
+
+        check_output(plot, FORMATS, "--plot", (read,))
     try:
         with waiting("planning") as progress:
             result = make(**asked, progress=progress)

@@ -14,6 +14,7 @@ from sparsetoken.cli.output import (
     print_table,
     waiting,
 )
+from sparsetoken.experiments.table import TABLES, write_table
 
 Columns = dict[str, list[Any]]
 
@@ -41,13 +42,12 @@ def predict(
     If the file has labels, it also prints accuracy, AUC and recall at 1 % false positives, with
     95 % intervals.
     """
-    from sparsetoken.experiments import write_table
     from sparsetoken.sequences.passes import seen_in_fit
 
-    reads = (model, data, reading.get("labels"))
-    for name, path, others in (("--out", out, reads), ("--tokens", tokens, (*reads, out))):
+    others = (model, data, reading.get("labels"))
+    for name, path, written in (("--out", out, None), ("--tokens", tokens, out)):
         if path is not None:
-            check_output(path, [".csv", ".parquet"], name, others)
+            check_output(path, TABLES, name, (*others, written))
     classifier: Any = st.load(model)
     dataset = read_as_in_fit(data, model, reading)
     if seen := int(seen_in_fit(classifier, dataset.sequences).sum()):
@@ -63,15 +63,14 @@ def predict(
     if tokens is not None:
         write_table(_token_columns(classifier, dataset), tokens)
         message(f"{len(dataset.rows)} tokens: {tokens}")
+    texts = {n: list(map(as_text, column)) for n, column in table.items() if n == "top_tokens"}
+    if out is not None:
+        write_table(table | texts, out)
+        message(f"{len(dataset)} rows: {out}")
     if as_json:
         rows = zip(*table.values(), strict=True)
         print_json([dict(zip(table, row, strict=True)) for row in rows])
-    elif out is not None:
-        if "top_tokens" in table:
-            table["top_tokens"] = list(map(as_text, table["top_tokens"]))
-        write_table(table, out)
-        message(f"{len(dataset)} rows: {out}")
-    else:
+    elif out is None:
         _print(table, measures, classifier.classes_)
         return
     for measure in measures:

@@ -27,7 +27,7 @@ def report(
     class, all are scored by refits that did not see them. The page is one file that needs no
     network.
     """
-    check_output(out, [".html"], reads=(model, data, reading.get("labels")))
+    check_output(out, [".html"], others=(model, data, reading.get("labels")))
     classifier: Any = st.load(model)
     dataset = read_as_in_fit(data, model, reading).with_labels()
     with waiting("judging; refits and the plan may take a minute"):

@@ -17,6 +17,7 @@ from sparsetoken.cli.output import (
     print_table,
     waiting,
 )
+from sparsetoken.experiments.table import TABLES, write_csv, write_table
 
 app = typer.Typer(
     help="Compute theory and simulation over a grid of parameters; resumable.", no_args_is_help=True
@@ -36,7 +37,7 @@ def _opened(file: Path, store: Path | None, read_only: bool = True) -> Iterator[
     sys.path.insert(0, str(file.parent.resolve()))  # losses and poolings may lie beside it
     sweep = load_sweep(file)
     with Store(store or file.with_suffix(".db"), read_only=read_only) as opened:
-        if opened.damaged:
+        if opened.damaged and opened.missing(sweep.cells()):
             message(f"{opened.damaged} damaged lines of {opened.path} count as not computed")
         yield opened, sweep
 
@@ -88,11 +89,11 @@ def status(file: SweepFile, store: StorePath = None, as_json: AsJson = False) ->
     with _opened(file, store) as (opened, sweep):
         cells = sweep.cells()
         counts, failures = opened.counts(cells), opened.failures(cells)
-    listed = [{"values": f.cell.values, "error": f.error} for f in failures]
+    listed = [{"values": cell.values, "error": error} for cell, error in failures]
     rows = [(name, str(count)) for name, count in counts.items()]
     print_result(as_json, counts | {"failures": listed}, ("cells", "number"), rows)
     if failures and not as_json:
-        lines = [(f.error, f.cell.source, f.cell.describe()) for f in failures]
+        lines = [(error, cell.source, cell.describe()) for cell, error in failures]
         print_table(("error", "source", "cell"), lines)
 
 
@@ -106,20 +107,16 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the results as a table in long format."""
-    from sparsetoken.experiments import write_table
-    from sparsetoken.experiments.table import write_csv
-
     if out is not None:
-        reads = file, store or file.with_suffix(".db")
-        check_output(out, (".csv", ".parquet"), reads=reads)
+        check_output(out, TABLES, others=(file, store or file.with_suffix(".db")))
     with _opened(file, store) as (opened, sweep):
         rows, missing = opened.rows(sweep.cells()), len(opened.missing(sweep.cells()))
     if out is not None:
         write_table(rows, out)
         message(f"{len(rows)} rows: {out}")
-    elif as_json:
+    if as_json:
         print_json(rows)
-    else:
+    elif out is None:
         write_csv(rows, sys.stdout)
     if missing:
         message(f"{missing} cells are not in the table: pending or failed")

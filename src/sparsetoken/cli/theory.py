@@ -52,12 +52,13 @@ def theory(
         return
     from sparsetoken.experiments import compute, make_cell
 
-    settings = values | (read_population(population) if population else {})
-    asked = quantity.split(",")
-    cell = make_cell("theory", asked, settings)
+    if population is not None:
+        values["kinds"] = read_population(population, values.pop("positive_rate", None))
+    asked = [name.strip() for name in quantity.split(",")]
+    cell = make_cell("theory", asked, values)
     missing = sorted(set(asked) - set(cell.quantities if cell else ()))
     if cell is None or missing:
-        model = settings.get("model", PARAMETERS["model"].default)
+        model = values.get("model", PARAMETERS["model"].default)
         raise ValueError(
             f"{', '.join(missing)} does not exist for model {model!r} and these values"
         )

@@ -1,14 +1,13 @@
 from .cell import Cell, compute, make_cell
 from .executors import ClusterError, dask_executor, local_processes
 from .figures import draw_figure, figure_names, figure_rows
-from .store import Failure, Store, StoreError
+from .store import Store, StoreError
 from .sweep import Grid, Report, Sweep, collect, load_sweep, run
 from .table import write_table
 
 __all__ = [
     "Cell",
     "ClusterError",
-    "Failure",
     "Grid",
     "Report",
     "Store",

@@ -179,20 +179,19 @@ def _describe_problem(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values with those of the problem complete, a population as plain data."""
     fields = {name: values[name] for name in FIELDS if name in values}
     kinds, errors = values.get("kinds"), values.get("label_errors")
-    if isinstance(kinds, Population):
+    if kinds is None:
+        default = {name: PARAMETERS[name].default for name in group("problem")}
+        kinds, fields = [{"probability": 1.0} | default | fields], {}
+    elif isinstance(kinds, Population):
         if errors is not None:
             raise ValueError("label_errors must be left out: the population has its own")
         errors, kinds = kinds.label_errors, kinds.to_tables()
-    default = {name: PARAMETERS[name].default for name in group("problem")}
-    rate = PARAMETERS["positive_rate"].check((default | fields)["positive_rate"])
-    if kinds is None:
-        kinds, fields = [{"probability": 1.0} | default | fields], {}
     for name in fields:
         if name != "positive_rate" or all(name in kind for kind in kinds):
             raise ValueError(f"{name} does not go with kinds: each has its own")
     errors = (0.0, 0.0) if errors is None else errors
     pair = errors if isinstance(errors, list | tuple) else [errors]
-    population = Population.from_tables(kinds, pair, rate)
+    population = Population.from_tables(kinds, pair, **fields)
     first, *others = tables = population.to_tables()
     problem: dict[str, Any] = {"kinds": tables}
     if not others:

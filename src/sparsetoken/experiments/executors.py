@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import wait
 from typing import Any
 
+from joblib import cpu_count
+
 from sparsetoken._validation import check_count, import_extra
 
 _PATIENCE = 5.0  # seconds to wait for a scheduler
@@ -24,8 +26,7 @@ class ClusterError(RuntimeError):
 @contextmanager
 def local_processes(workers: int | None = None) -> Iterator[Executor]:
     """Provide processes on this machine, one per processor unless told; an error ends them."""
-    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = ours if workers is None else check_count("workers", workers)
+    count = cpu_count() if workers is None else check_count("workers", workers)
     context = process_context("sparsetoken.experiments.cell")
     pool = ProcessPoolExecutor(count, context, initializer=end_with_parent)
     try:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from sparsetoken.estimate import Estimate
 from sparsetoken.experiments.cell import Cell
@@ -23,13 +23,6 @@ _HEADER = {"store": "sparsetoken", "version": 3}
 
 class StoreError(RuntimeError):
     """The file cannot serve as a store; the message says why."""
-
-
-class Failure(NamedTuple):
-    """A cell that raised an error."""
-
-    cell: Cell
-    error: str
 
 
 class Store:
@@ -127,12 +120,10 @@ class Store:
         counts = {"done": done, "failed": failed}
         return counts if cells is None else counts | {"pending": len(cells) - done - failed}
 
-    def failures(self, cells: Iterable[Cell] | None = None) -> list[Failure]:
-        """Return the failed cells with their errors."""
+    def failures(self, cells: Iterable[Cell] | None = None) -> list[tuple[Cell, str]]:
+        """Return the failed cells, each with its error."""
         return [
-            Failure(
-                Cell(line["source"], tuple(line["quantities"]), line["values"]), line["content"]
-            )
+            (Cell(line["source"], tuple(line["quantities"]), line["values"]), line["content"])
             for line in self._of(cells, self._failed)
         ]
 

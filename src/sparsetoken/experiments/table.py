@@ -14,6 +14,7 @@ from sparsetoken._validation import import_extra
 Rows = Sequence[Mapping[str, Any]]
 Columns = Mapping[str, Sequence[Any]]
 
+TABLES = (".csv", ".parquet")
 _NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 _LAST = ("source", "quantity", "value", "uncertainty", "converged")
 
@@ -43,8 +44,8 @@ def write_table(table: Rows | Columns, path: str | PathLike[str]) -> None:
     ,0.5
     """
     path = Path(path)
-    if path.suffix not in (".csv", ".parquet"):
-        raise ValueError(f"a table is written as .csv or .parquet, got {path.name!r}")
+    if path.suffix not in TABLES:
+        raise ValueError(f"a table is written as {' or '.join(TABLES)}, got {path.name!r}")
     with replaced(path) as temporary:
         if path.suffix == ".csv":
             with temporary.open("w", encoding="utf-8", newline="") as file:

@@ -36,10 +36,9 @@ def select(rows: Rows, **values: Any) -> list[dict[str, Any]]:
     return [row for row in rows if all(row.get(name) == v for name, v in values.items())]
 
 
-def present(rows: Rows, name: str, order: Iterable[Any] | None = None) -> list[Any]:
-    """Return the values of a column, sorted or in the given order."""
-    values = {row[name] for row in rows if row.get(name) is not None}
-    return sorted(values) if order is None else [value for value in order if value in values]
+def present(rows: Rows, name: str) -> list[Any]:
+    """Return the values of a column, sorted."""
+    return sorted({row[name] for row in rows if row.get(name) is not None})
 
 
 def looks(values: Iterable[Any]) -> Iterator[tuple[Any, tuple[str, str]]]:
@@ -118,7 +117,7 @@ def panel(
     """
     shown = select(rows, quantity=y)
     if by == "model":
-        for model in present(shown, by, names()):
+        for model in (each for each in names() if each in present(shown, by)):
             name, color, marker = look(model)
             style = {"color": color, "marker": marker, "label": name}
             curve(axes, select(shown, model=model), x, **style | (styles or {}).get(model, {}))

@@ -24,9 +24,9 @@ from sparsetoken._validation import check_count, check_instance, check_real
 from sparsetoken.law import FeatureLaw, Part, linear_law
 from sparsetoken.pooling import Pooling, get_pooling, pooling_models
 from sparsetoken.problem import Problem, SparseTokenProblem
-from sparsetoken.vocabulary import quantity
+from sparsetoken.vocabulary import PARAMETERS
 
-DEFAULT_POINTS: int = quantity("n_points").default  # of every prediction, here and in commands
+DEFAULT_POINTS: int = PARAMETERS["n_points"].default  # of every prediction, here and in commands
 LARGEST_SHARPNESS = 1e15
 _LINEAR = ("vectorized", "pooled")
 BATCHES = 8
