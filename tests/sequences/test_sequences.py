@@ -64,6 +64,7 @@ def test_scikit_learn_can_index():
         (np.ones((3, 1)), [0, 2], "from 0 to the number of tokens, 3"),
         (np.ones((3, 1)), [1, 3], "from 0 to the number of tokens, 3"),
         (np.ones((3, 1)), [0, 2, 1, 3], "must not decrease"),
+        (np.ones((3, 1)), np.array([0, 2000, 3], np.uint64), "must not decrease"),
     ],
 )
 def test_bad_offsets(tokens, offsets, message):

@@ -93,7 +93,11 @@ def read_dataset(
     roles = Roles(by, label, group, columns, ignored or (), layer, like=known)
     if path.is_dir() and labels is None and not is_table(path):
         tables = [path / f"labels{suffix}" for suffix in TABLES]
-        labels = next((table for table in tables if table.exists()), None)
+        tables = [table for table in tables if table.exists()]
+        if len(tables) > 1:
+            listed = " and ".join(table.name for table in tables)
+            raise ValueError(f"{path} holds {listed}; say which with 'labels'")
+        labels = tables[0] if tables else None
     if labels is None:
         return _read(path, roles, max_numbers, rows_alone)
     inside = replace(roles, label=None, group=None)
@@ -126,7 +130,7 @@ def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = 
 def _read_stored(folder: Path, max_numbers: int | None) -> Dataset:
     """Map a folder that ``Sequences.writer`` has written."""
     sequences = Sequences.open(folder)
-    check_size(folder, sequences.tokens.size, 0, max_numbers)
+    check_size(folder, 0, sequences.tokens.size, max_numbers)
     labels: Any = None if sequences.labels is None else sequences.labels.tolist()
     rows, source = np.arange(len(sequences.tokens)), None if labels is None else "labels.npy"
     return checked(Dataset(folder, sequences, labels, None, rows, None, Roles(), source))

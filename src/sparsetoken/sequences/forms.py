@@ -176,7 +176,7 @@ def find_name(name: str, names: Sequence[str], where: str) -> str:
     """Return ``name`` if it is among others, or raise ValueError with the three nearest ones."""
     if name in names:
         return name
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.0)
+    near = difflib.get_close_matches(str(name), list(map(str, names)), n=3, cutoff=0.0)
     listed = ", ".join(repr(other) for other in near) or "none"
     raise ValueError(f"{where}: there is no {name!r}; the nearest names are {listed}")
 

@@ -23,7 +23,7 @@ class Grouping:
     def __init__(self, bag: Any, name: str = "bag", lengths: Any = 1, rows: Any = None) -> None:
         bag = _column(bag)
         self._rows = range(len(bag)) if rows is None else rows
-        for row, value in enumerate(bag.tolist() if bag.dtype.kind in "Of" else ()):
+        for row, value in enumerate(bag.tolist() if bag.dtype.kind in "OfcMm" else ()):
             if value is None or value != value:
                 where = f"row {self._rows[row]} has none"
                 raise ValueError(f"{name} must name the sequence of each row, {where}")
