@@ -7,7 +7,7 @@ are refused. What can crash a library is first read by a process of its own (``a
 import pickle
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -93,20 +93,11 @@ def open_torch(path: Path) -> Arrays:
             raise
         objects = "it holds objects other than tensors, containers and plain values"
         raise UnreadableError(f"{objects}, which are never read: save tensors alone") from None
-    arrays, waiting = dict[str, Any](), [("", content)]
-    for _ in range(_MOST):  # of a list that holds itself there is no end
-        name, value = waiting.pop()
-        if name.count("/") > _DEEPEST:
-            break
-        plain = isinstance(value, list | tuple) and all(isinstance(each, _PLAIN) for each in value)
-        if isinstance(value, list | tuple) and not plain:
-            value = dict(enumerate(value))
-        if isinstance(value, dict):
-            prefix = f"{name}/" if name else ""
-            waiting += [(f"{prefix}{key}", inner) for key, inner in value.items()][::-1]
-        elif name in arrays:  # 1 and "1", or a/b and b in a
+    arrays = dict[str, Any]()
+    for name, value in _leaves(content):
+        if name in arrays:  # 1 and "1", or a/b and b in a
             raise UnreadableError(f"it holds two values named {name!r}")
-        elif isinstance(value, torch.Tensor):
+        if isinstance(value, torch.Tensor):
             if value.layout != torch.strided:
                 raise UnreadableError(f"{name or 'it'} is not a dense tensor")
             if value.untyped_storage().nbytes() not in sizes:  # torch believes what the file says
@@ -114,10 +105,27 @@ def open_torch(path: Path) -> Arrays:
             value, halves = value.detach(), value.dtype == torch.bfloat16
             longer = Delayed(tuple(value.shape), np.dtype(np.float32), value.float)
             arrays[name or "X"] = longer if halves else value.numpy()
-        elif plain or isinstance(value, _PLAIN):
+        elif isinstance(value, list | tuple | _PLAIN):
             arrays[name] = np.array(value)
+    return arrays
+
+
+def _leaves(content: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what is in dicts and lists by the names on the way; a list of plain values is whole."""
+    waiting = [("", content)]
+    for _ in range(_MOST):  # of a list that holds itself there is no end
         if not waiting:
-            return arrays
+            return
+        name, value = waiting.pop()
+        if name.count("/") > _DEEPEST:
+            break
+        if isinstance(value, list | tuple) and not all(isinstance(one, _PLAIN) for one in value):
+            value = dict(enumerate(value))
+        if isinstance(value, dict):
+            prefix = f"{name}/" if name else ""
+            waiting += [(f"{prefix}{key}", inner) for key, inner in value.items()][::-1]
+        else:
+            yield name, value
     raise UnreadableError("it holds millions of values, or itself")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsetoken._types import Array
 from sparsetoken.files.array_files import ARRAYS, open_arrays
-from sparsetoken.files.dataset import Dataset, checked
+from sparsetoken.files.dataset import Dataset
 from sparsetoken.files.guards import (
     Arrays,
     check_size,
@@ -129,7 +129,7 @@ def read_archive(archive: NamedArrays) -> Dataset:
     alone = by is None and "offsets" not in arrays and (len(shape) == 2 or shape[:1] == (1,))
     if alone and archive.roles.before.layout == "files":
         return _join(archive, [(archive.path.stem, archive)])
-    return checked(_read(archive, name, by))
+    return _read(archive, name, by)
 
 
 def _read(archive: NamedArrays, name: str, by: str | None, title: str | None = None) -> Dataset:
@@ -260,7 +260,7 @@ def _join(asked: NamedArrays, archives: Iterable[tuple[str, NamedArrays]]) -> Da
     used = Roles(roles.by, roles.label, None, features, (), roles.wanted_layer, "files")
     source = None if labels is None else "the file of each sequence"
     X = Sequences.concatenate(part.sequences for part in parts)
-    return checked(Dataset(asked.path, X, labels, groups, rows, coords, used, source))
+    return Dataset(asked.path, X, labels, groups, rows, coords, used, source)
 
 
 def _read_one(title: str, archive: NamedArrays) -> Dataset:
@@ -318,8 +318,8 @@ def read_folder(asked: NamedArrays) -> Dataset:
     if {inside.name.lower() for inside in distinct} & _SPLITS:
         held = ", ".join(sorted(inside.name for inside in distinct))
         raise ValueError(f"{home} holds {held}: these are no classes, name one of them")
-    labels = [folders[name].name for name in dataset.ids]
-    return dataset.labelled_by(labels, dataset.groups, label_source="the folder of each file")
+    labels: Any = [folders[name].name for name in dataset.ids]
+    return replace(dataset, labels=labels, label_source="the folder of each file")
 
 
 def _named_files(folder: Path) -> dict[str, Path]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.dataset import Dataset, checked, without_missing
+from sparsetoken.files.dataset import Dataset, without_missing
 from sparsetoken.files.frames import Table, not_finite
 from sparsetoken.files.guards import prefix_errors, shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
@@ -60,7 +60,7 @@ def read_table(
     sequences = Sequences(bags.sort(tokens), bags.offsets, feature_names, bags.ids)
     numbers = np.repeat(rows, lengths)[bags.order]
     source = None if used.label is None else f"column {used.label!r}"
-    return checked(Dataset(table.path, sequences, labels, groups, numbers, None, used, source))
+    return Dataset(table.path, sequences, labels, groups, numbers, None, used, source)
 
 
 def _choose(table: Table, roles: Roles) -> Roles:
