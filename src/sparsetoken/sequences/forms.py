@@ -29,7 +29,7 @@ def stack(X: Any) -> Stacked:
     if whole and getattr(X, "ndim", None) == 1 and str(X.dtype) == "object":
         X, whole = list(X), False  # arrays of different shapes
     if not whole:
-        if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+        if isinstance(X, str | dict) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
             raise ValueError(f"{_FORMS}, got {type(X).__name__}")
         if not len(X) or is_frame(X[0]) or np.ndim(X[0]) >= 2:
             return stack_list(X)
@@ -172,6 +172,16 @@ def column_names(frame: Any) -> list[Any]:
     return names
 
 
+def column_values(column: Any) -> Array:
+    """Return a column of a table as an array, in which missing values are None or NaN."""
+    if "dictionary" in str(getattr(column, "type", "")):  # Arrow would fill in other values
+        column = column.cast(column.type.value_type)
+    array = np.asarray(column)
+    if array.dtype == object and hasattr(column, "isna"):  # pandas' NA has no truth value
+        array = np.where(column.isna(), np.array(None), array)
+    return array
+
+
 def find_name(name: str, names: Sequence[str], where: str) -> str:
     """Return ``name`` if it is among others, or raise ValueError with the three nearest ones."""
     if name in names:
@@ -183,7 +193,7 @@ def find_name(name: str, names: Sequence[str], where: str) -> str:
 
 def frame_tokens(frame: Any, names: list[Any]) -> Array:
     """Return columns as an array of shape (rows, columns); missing numbers are NaN."""
-    columns = [as_floats(frame[name].to_numpy(), f"column {name!r} of X") for name in names]
+    columns = [as_floats(column_values(frame[name]), f"column {name!r} of X") for name in names]
     if not columns:
         raise ValueError("X must have tokens of at least one feature, got no columns")
     return np.stack(columns, axis=1)

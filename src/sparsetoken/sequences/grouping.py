@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.sequences.forms import offsets_of
+from sparsetoken.sequences.forms import column_values, offsets_of
 
 _ROW_NUMBERS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # as pandas and R write them
 
@@ -106,7 +106,7 @@ def is_row_number(name: Any) -> bool:
 
 
 def _column(values: Any) -> Array:
-    array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+    array = column_values(values)
     if array.ndim != 1:
         raise ValueError(f"one value per token is needed, got an array of shape {array.shape}")
     return array
