@@ -224,23 +224,20 @@ def split_lists(value: Any) -> tuple[Array, Array] | None:
     Anything else gives None. The tokens of an Arrow column without missing values are not copied.
     """
     home = type(value).__module__.partition(".")[0]
-    if home == "awkward":
-        import awkward
-
-        lengths = awkward.to_numpy(awkward.num(value, axis=1))
-        return awkward.to_numpy(awkward.flatten(value, axis=1)), lengths
-    if hasattr(getattr(value, "dtype", None), "pyarrow_dtype"):  # a column of pandas
-        home, value = "pyarrow", value.array.__arrow_array__()
-    elif home == "polars" and hasattr(value, "to_arrow"):
-        home, value = "pyarrow", value.to_arrow()
-    if home != "pyarrow" or is_frame(value):
+    holds_arrow = home == "awkward" or hasattr(getattr(value, "dtype", None), "pyarrow_dtype")
+    if is_frame(value) or not (holds_arrow or home in ("polars", "pyarrow")):
         return None
+    import pyarrow
     from pyarrow import compute
 
-    column = value.combine_chunks() if hasattr(value, "combine_chunks") else value
+    column = pyarrow.array(value) if holds_arrow else value
+    column = column.to_arrow() if home == "polars" else column
+    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     tokens = column.flatten() if hasattr(column, "flatten") else column
-    if not hasattr(tokens, "flatten") or tokens.null_count:
+    if not hasattr(tokens, "flatten"):
         raise ValueError(f"an Arrow X must be a column of lists of tokens, got {column.type}")
+    if tokens.null_count:
+        raise ValueError(f"token {tokens.is_null().to_pylist().index(True)} of X is missing")
     if column.null_count:
         missing = column.is_null().to_pylist().index(True)
         raise ValueError(f"sequence {missing} of X is missing")
