@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,19 +22,8 @@ class Table(NamedTuple):
     """A file with columns."""
 
     path: Path
-    schema: Any  # of Arrow: names and types of the columns
+    kinds: dict[str, str]  # of columns: "any", "string", "number", "vector", "tokens", or the type
     batches: Callable[[Sequence[str], Sequence[str]], Iterable[Any]]  # of texts, and of features
-    text: bool = False  # types are chosen when it is read
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """What each column holds: "text", "number", "vector", "tokens", or its type."""
-        kinds: dict[str, str] = {}
-        for field in self.schema:
-            if field.name in kinds:
-                raise ValueError(f"{self.path} has two columns named {field.name!r}")
-            kinds[field.name] = "any" if self.text else _kind(field.type)
-        return kinds
 
     def read(
         self, texts: Sequence[str], features: Sequence[str], max_numbers: int | None = None
@@ -110,7 +100,7 @@ def _open_text(path: Path) -> Table:
                 raise not_finite(int(cell[2]) - 2, header[int(cell[1])], cell[3]) from None
             raise
 
-    return Table(path, pyarrow.schema([(n, pyarrow.string()) for n in header]), batches, text=True)
+    return _table(path, [(name, "any") for name in header], batches)
 
 
 def _open_parquet(path: Path) -> Table:
@@ -125,7 +115,7 @@ def _open_parquet(path: Path) -> Table:
         check_size(path, max(sum(sizes), 4 * about.num_rows * len(features)))
         return file.iter_batches(columns=[*texts, *features])
 
-    return Table(path, file.schema_arrow, batches)
+    return _table(path, [(each.name, _kind(each.type)) for each in file.schema_arrow], batches)
 
 
 def _open_arrow(path: Path, files: Sequence[Path] = ()) -> Table:
@@ -152,7 +142,8 @@ def _open_arrow(path: Path, files: Sequence[Path] = ()) -> Table:
             for batch in opened if count is None else map(opened.get_batch, range(count)):
                 yield batch.select([*texts, *features])
 
-    return Table(path, reader(files[0] if files else path).schema, batches)
+    schema = reader(files[0] if files else path).schema
+    return _table(path, [(each.name, _kind(each.type)) for each in schema], batches)
 
 
 def _open_saved_to_disk(folder: Path) -> Table:
@@ -183,13 +174,21 @@ TABLES: dict[str, Callable[[Path], Table]] = {
 }
 
 
+def _table(path: Path, kinds: Sequence[tuple[str, str]], batches: Any) -> Table:
+    """Return a table whose columns have one name each."""
+    if len(by_name := dict(kinds)) < len(kinds):
+        repeated = Counter(name for name, _ in kinds).most_common(1)[0][0]
+        raise ValueError(f"{path} has two columns named {repeated!r}")
+    return Table(path, by_name, batches)
+
+
 def _kind(kind: Any) -> str:
     from pyarrow import types
 
     if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
         return "number"
     if types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind):
-        return "text"
+        return "string"
     kind = getattr(kind, "storage_type", kind)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         nested = {"number": "vector", "vector": "tokens", "tokens": "lists of lists of lists"}

@@ -19,7 +19,7 @@ _NAMES = ["id", *_THINGS, *(f"{thing}_id" for thing in _THINGS)]  # usual for co
 
 def look_up_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
     """Look the label and the group of each sequence up in a table that holds no tokens."""
-    names = [name for name, kind in table.kinds.items() if kind in ("any", "text", "number")]
+    names = [name for name, kind in table.kinds.items() if kind in ("any", "string", "number")]
     frame = table.read(names, [])
     if not len(frame):
         raise ValueError("it has no rows")
@@ -54,9 +54,10 @@ def _match(
     the caller names it, it must name all sequences.
     """
     named = by is not None and (by in columns or by != dataset.roles.by)
-    names = [find_name(str(by), list(columns), "'by'")] if named else list(columns)
-    names = names if named else [name for name in names if not is_row_number(name)]
-    if not names:
+    names = [name for name in columns if not is_row_number(name)]
+    if named:
+        names = [find_name(str(by), list(columns), "'by'")]
+    elif not names:
         raise ValueError("no column names the sequences")
     ids, count = dataset.ids, len(dataset)
     numbers = {str(name): i for i, name in enumerate(ids)}
