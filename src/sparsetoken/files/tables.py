@@ -33,10 +33,9 @@ def read_table(
         raise ValueError(f"{table.path} has no tokens: only the names of columns")
     tokens, lengths = _tokens(frame, features, kind)
     rows = names = np.arange(len(frame))
-    if by is not None and kinds[by] == "number":
-        names = frame[by].to_numpy()
-    elif by is not None:
-        names = np.array([n or None for n in frame[by].to_pylist()], dtype=object)
+    if by is not None:
+        listed = [None if name == "" else name for name in frame[by].to_pylist()]
+        names = np.array(listed, dtype=None if kinds[by] == "number" else object)
     if by is not None and kinds[by] == "any":  # spreadsheets write blank rows
         blank = np.array([n is None for n in names]) & np.isnan(tokens).all(axis=1)
         rows, frame = np.flatnonzero(~blank), frame.filter(~blank)
