@@ -289,6 +289,10 @@ def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
     matrices = [name for name, array in arrays.items() if len(array.shape) == 2]
     if not matrices or any(len(array.shape) == 3 for array in arrays.values()):
         raise archive.no_tokens()
+    token = arrays[matrices[0]].shape[1:]
+    if alone := [name for name, array in arrays.items() if array.shape == token]:
+        wrong = f"{shorten(alone)} of shape {token} is not used; a sequence has shape (L, d)"
+        warn_caller(f"{archive.path}: {wrong}", UserWarning)
     return [(name, replace(archive, arrays={"X": arrays[name]})) for name in matrices]
 
 
