@@ -44,7 +44,7 @@ def check_frame(frame: Any) -> None:
         reason = f"its index {by!r} names several rows alike"
     else:
         names = [name for name in column_names(frame) if len(frame[name])]
-        texts = [name for name in names if isinstance(frame[name].to_numpy()[0], str)]
+        texts = [name for name in names if isinstance(column_values(frame[name])[0], str)]
         if not texts:
             return
         by, reason = texts[0], f"column {texts[0]!r} holds text"
