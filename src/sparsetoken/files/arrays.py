@@ -303,10 +303,11 @@ def read_folder(asked: NamedArrays) -> Dataset:
     """
     folder = asked.path
     home = next((folder / n for n in USUAL["features"] if (folder / n).is_dir()), folder)
-    places = {file.relative_to(folder).parts[0] for file in _array_files(folder)}
-    if home != folder and (others := sorted(places - {home.name, *_BESIDE})):
-        held = f"{home.name}, and arrays in {shorten(others)}"
-        raise ValueError(f"{folder} holds {held}: move them away, or name the folder to read")
+    if home != folder:
+        places = {file.relative_to(folder).parts[0] for file in _array_files(folder)}
+        if others := sorted(places - {home.name, *_BESIDE}):
+            held = f"{home.name}, and arrays in {shorten(others)}"
+            raise ValueError(f"{folder} holds {held}: move them away, or name the folder to read")
     files = _named_files(home)
     archives = (
         (name, replace(asked, path=file, arrays=_with_siblings(file, home, folder)))
