@@ -2,6 +2,8 @@
 
 import json
 import sys
+import warnings
+import zipfile
 
 import h5py
 import numpy as np
@@ -74,6 +76,36 @@ def test_other_files_are_never_opened(tmp_path):
         file["X"], file["inside/again"] = X, h5py.SoftLink("/X")
     with pytest.raises(ValueError, match="again is a link"):
         read_dataset(path)
+
+
+def test_two_entries_of_one_name_are_refused(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, X=X)
+    with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        archive.writestr("X.npy", archive.read("X.npy"))
+    with pytest.raises(ValueError, match=r"x\.npz is not .* two of its entries have one name"):
+        read_dataset(path)
+
+
+def test_what_else_is_in_an_hdf5_file(tmp_path):
+    """A named type is no array; groups are no deeper than anybody writes them."""
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file["X"], file["kind"] = X, np.dtype("f8")
+    assert len(read_dataset(path)) == 4
+    with h5py.File(path, "a") as file:
+        file["/".join(["inner"] * 30)] = X
+    with pytest.raises(ValueError, match="its groups are more than 20 deep"):
+        read_dataset(path)
+
+
+def test_names_in_bytes_are_text(tmp_path):
+    np.savez(
+        tmp_path / "x.npz", X=X, ids=np.array(list("abcd"), "S1"), y=np.array(["u", "v"] * 2, "S")
+    )
+    data = read_dataset(tmp_path / "x.npz")
+    assert (data.ids, data.labels.tolist()) == (["a", "b", "c", "d"], ["u", "v"] * 2)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
@@ -232,3 +264,33 @@ def test_without_anndata_it_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "x.h5ad").touch()
     with pytest.raises(ValueError, match=r"\.h5ad needs anndata: pip install anndata$"):
         read_dataset(tmp_path / "x.h5ad")
+
+
+@pytest.mark.filterwarnings("ignore:.*was written without encoding metadata")
+def test_categories_that_are_found_by_reference(tmp_path):
+    """As anndata 0.7 wrote them. What no name leads to may lie in another file."""
+    pytest.importorskip("anndata", reason="reads .h5ad")
+    secret, path = tmp_path / "secret.txt", tmp_path / "x.h5ad"
+    secret.write_text("user:alphauser:beta.")
+
+    def write(**storage):
+        with h5py.File(path, "w") as file:
+            file["X"] = X[:, 0]
+            for name, columns, rows in (("obs", ["bag"], "pqrs"), ("var", [], "abc")):
+                frame = file.create_group(name)
+                order = np.array(columns, dtype=h5py.string_dtype())
+                about = {"encoding-type": "dataframe", "encoding-version": "0.1.0"}
+                frame.attrs.update({**about, "_index": "index", "column-order": order})
+                frame["index"] = np.array(list(rows), dtype=object)
+            names = file.create_group("zz").create_dataset("names", **storage)
+            file["obs/bag"] = np.array([0, 0, 1, 1], np.int8)
+            file["obs/bag"].attrs["categories"] = names.ref
+
+    write(data=np.array(["u", "v"], dtype=object))
+    assert read_dataset(path, "bag").ids == ["u", "v"]
+    write(shape=2, dtype="S10", external=[(str(secret), 0, 20)])
+    content = path.read_bytes()
+    assert content.count(b"SNOD\1\0\4\0") == 1  # a list of four names: zz is left out
+    path.write_bytes(content.replace(b"SNOD\1\0\4\0", b"SNOD\1\0\3\0"))
+    with pytest.raises(ValueError, match="/obs/bag refers to what is not among its datasets"):
+        read_dataset(path, "bag")

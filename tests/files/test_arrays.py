@@ -75,6 +75,13 @@ def test_what_is_wrong_with_archives(tmp_path, arrays, message):
         read_dataset(path)
 
 
+def test_a_sequence_of_one_token_is_not_lost_in_silence(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, a=np.ones((2, 3)), b=np.ones(3), name=np.array("s"))
+    with pytest.warns(UserWarning, match=r"x.npz: b of shape \(3,\) is not used; a sequence has"):
+        assert read_dataset(path).ids == ["a"]
+
+
 def test_one_file_with_a_group_a_slide(tmp_path):
     path = tmp_path / "all.h5"
     arrays = {f"{slide}__features": tokens for slide, tokens in SLIDES.items()}

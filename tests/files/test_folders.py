@@ -143,6 +143,24 @@ def test_a_file_beside_folders_does_not_hide_them(tmp_path):
         read_dataset(tmp_path)
 
 
+@pytest.mark.parametrize("other", ["Y/1.npy", "features/1.npy", "lost.npy"])
+def test_no_folder_hides_another(tmp_path, other):
+    """Classes may have names that tokens have."""
+    for name in ("X/1.npy", "X/2.npy", other):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        np.save(tmp_path / name, X)
+    with pytest.raises(ValueError, match=r"holds X, and arrays in .*: move them away, or name the"):
+        read_dataset(tmp_path)
+
+
+def test_endings_in_capitals_are_not_overlooked(tmp_path):
+    for name in ("a.npy", "b.NPY"):
+        np.save(tmp_path / "x.npy", X)
+        (tmp_path / "x.npy").rename(tmp_path / name)
+    with pytest.raises(ValueError, match=r"it holds 1 .npy and 1 .NPY"):
+        read_dataset(tmp_path)
+
+
 def test_deeper_folders(tmp_path):
     for slide, home in zip(SLIDES, ("p/a", "p/b", "q/a"), strict=True):
         (tmp_path / home).mkdir(parents=True)

@@ -102,6 +102,29 @@ def test_several_sets_in_a_folder(tmp_path):
         read_dataset(tmp_path / "train")
 
 
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
+def test_a_folder_of_tables_is_none_of_datasets(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(ValueError, match=rf"{name} is a folder: name one file in it"):
+        read_dataset(tmp_path / name)
+
+
+def test_a_stream_without_its_end_is_refused(tmp_path):
+    """Cut off between two of its parts it would be a shorter one."""
+    path, bounds = tmp_path / "x.arrow", []
+    table = pyarrow.table({"bag": np.repeat(range(6), 2), "x": np.arange(12.0)})
+    with path.open("wb") as file, pyarrow.ipc.new_stream(file, table.schema) as out:
+        for batch in table.to_batches(max_chunksize=4):
+            out.write_batch(batch)
+            bounds.append(file.tell())
+    assert len(read_dataset(path)) == 6
+    content = path.read_bytes()
+    for bound in bounds:
+        path.write_bytes(content[:bound])
+        with pytest.raises(ValueError, match=r"x.arrow is not .*: its end is missing"):
+            read_dataset(path)
+
+
 def test_a_vector_a_row(tmp_path):
     """One token per row, with its embedding in a list."""
     path = tmp_path / "x.parquet"

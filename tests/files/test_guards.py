@@ -59,6 +59,12 @@ def h5_that_was_never_written(path):
         file.create_dataset("X", HUGE, "f4", chunks=(1, 100, 100))
 
 
+def h5_of_many_texts(path):
+    with h5py.File(path, "w") as file:
+        file["X"] = np.ones((2, 3, 4))
+        file.create_dataset("ids", 10**8, h5py.string_dtype(), chunks=10**6, compression=9)[0] = "a"
+
+
 def sparse_bomb(path):
     anndata = pytest.importorskip("anndata", reason="reads and writes .h5ad")
     many = 10**5
@@ -79,6 +85,19 @@ def text_bomb(path):
         file.write(header + b"\n" + row * 4_000)
 
 
+def bomb_of_long_names(path):
+    with gzip.open(path, "wb") as file:
+        file.write(b"bag,x\n" + (b"a" * 10**4 + b",1\n") * 4_000)
+
+
+def sparse_parts_bomb(path):
+    """The matrix is small, the lists of its numbers are not."""
+    write(path.parent, "x.h5ad").rename(path)
+    with h5py.File(path, "a") as file:
+        del file["X/data"]
+        file.create_dataset("X/data", 10**8, "f4", chunks=10**6, compression="gzip")[0] = 1.0
+
+
 def parquet_bomb(path):
     column = pyarrow.array(np.zeros(10**6, np.float32))
     bag = pyarrow.array(np.zeros(10**6, np.int32))
@@ -91,10 +110,13 @@ BOMBS = {
     "x.npy": npy_bomb,
     "x.h5": h5_bomb,
     "y.h5": h5_that_was_never_written,
+    "z.h5": h5_of_many_texts,
     "x.h5ad": sparse_bomb,
+    "y.h5ad": sparse_parts_bomb,
     "x.mat": mat_bomb,
     "x.parquet": parquet_bomb,
     "x.csv.gz": text_bomb,
+    "y.csv.gz": bomb_of_long_names,
 }
 
 
@@ -105,7 +127,7 @@ def test_bombs(tmp_path, name, monkeypatch):
     BOMBS[name](path)
     words = r"says that it holds|is greater than file size|was never written"
     with pytest.raises(ValueError, match=words):
-        read_dataset(path, by="bag" if name == "x.h5ad" else None)
+        read_dataset(path, by="bag" if ".h5ad" in name else None)
 
 
 def test_more_than_the_memory_is_refused(tmp_path):
@@ -181,8 +203,8 @@ def test_damage_is_said(tmp_path, ending):
 _READ_FOR_EVER = """
 import sys
 from sparsetoken import read_dataset
-from sparsetoken.files import array_files
-array_files._PATIENCE = 5.0
+from sparsetoken.files import apart
+apart._PATIENCE = 5.0
 try:
     read_dataset(sys.argv[1])
 except ValueError as error:
@@ -191,16 +213,23 @@ except ValueError as error:
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("ending", ["h5", "h5ad"])
-def test_texts_that_the_library_reads_for_ever(tmp_path, ending):
+@pytest.mark.parametrize(
+    ("ending", "place", "flipped"),
+    [("h5", 24, 6), ("h5", 24, 0x4E), ("h5ad", 9, 0x4E)],
+    ids=["text", "attribute", "h5ad"],
+)
+def test_texts_that_the_library_reads_for_ever(tmp_path, ending, place, flipped):
     """The size of the heap in which HDF5 keeps texts, or of a text in it, is wrong."""
     path = write(tmp_path, f"x.{ending}")
     if ending == "h5":
         with h5py.File(path, "a") as file:
-            file["ids"] = np.array([f"case {i}" for i in range(8)], dtype=object)
+            if flipped == 6:  # a text of six letters has none
+                file["ids"] = np.array([f"case {i}" for i in range(8)], dtype=object)
+            else:
+                file.attrs["dtype"] = "float32"
+                file["X"].attrs["dtype"] = "float32, plain"
     assert read_dataset(path).labels.tolist() == [0, 1] * 4
     content = bytearray(path.read_bytes())
-    place, flipped = {"h5": (24, 6), "h5ad": (9, 0x4E)}[ending]  # a text of six letters has none
     content[content.index(b"GCOL") + place] ^= flipped
     path.write_bytes(content)
     command = [sys.executable, "-W", "ignore", "-c", _READ_FOR_EVER, str(path)]

@@ -130,6 +130,32 @@ def test_positions_are_no_names(tmp_path):
     assert read_dataset(tmp_path / "x.npz", labels=table).labels.tolist() == [1, 1, 0]
 
 
+def test_what_is_cut_off_names_of_files(tmp_path):
+    """Folders, also those of Windows, and endings; a version is part of the name."""
+    np.savez(tmp_path / "x.npz", **{"v1": np.ones((2, 3)), "v2": np.ones((2, 3))})
+    table = tmp_path / "t.csv"
+    for one in (r"C:\scans\{}.svs", "scans/{}.h5", "{}.tiff"):
+        table.write_text(f"slide,label\n{one.format('v1')},0\n{one.format('v2')},1\n")
+        assert read_dataset(tmp_path / "x.npz", labels=table).labels.tolist() == [0, 1]
+    table.write_text("slide,label\nv1.2,0\nv2.2,1\n")
+    with pytest.raises(ValueError, match="names none of the sequences"):
+        read_dataset(tmp_path / "x.npz", labels=table)
+
+
+def test_names_that_are_not_unique_get_no_labels(tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.ones((3, 2, 2)), ids=["a", "a", "b"])
+    (tmp_path / "t.csv").write_text("id,label\na,0\nb,1\n")
+    with pytest.raises(ValueError, match=r"sequences of .*x.npz have the same name"):
+        read_dataset(tmp_path / "x.npz", "id", labels=tmp_path / "t.csv")
+
+
+def test_two_tables_of_labels_are_refused(folder):
+    for name in ("labels.csv", "labels.parquet"):
+        (folder / name).touch()
+    with pytest.raises(ValueError, match=r"holds labels.csv and labels.parquet; say which with 'l"):
+        read_dataset(folder)
+
+
 def test_labels_beside_an_archive(tmp_path, labels):
     path = tmp_path / "bags.npz"
     np.savez(path, **TOKENS)

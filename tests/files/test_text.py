@@ -53,6 +53,14 @@ def test_text_in_many_blocks(tmp_path):
         read_dataset(path)
 
 
+def test_wide_rows(tmp_path):
+    """Arrow reads blocks of a megabyte unless it is told otherwise."""
+    names, row = [f"gene{i}" for i in range(60_000)], ",0.12345678901234567"
+    text = "\n".join([",".join(["bag", *names]), *(f"{bag}{row * 60_000}" for bag in "ab")])
+    (tmp_path / "x.csv").write_text(text)
+    assert read_dataset(tmp_path / "x.csv", ignore=names[:59_990]).sequences.dim == 10
+
+
 @pytest.mark.parametrize("number", ["1_000", "١٢", "0x10", "1,5", "1e", "--1", "½"])
 def test_what_is_no_number_to_others_is_none_here(tmp_path, number):
     (tmp_path / "x.csv").write_text(f'bag,label,x\na,0,1\nb,1,"{number}"\n', encoding="utf-8")

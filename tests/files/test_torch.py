@@ -3,6 +3,7 @@
 import os
 import pickle
 import sys
+import warnings
 import zipfile
 
 import numpy as np
@@ -53,7 +54,7 @@ def test_views_types_and_containers(tmp_path, torch):
     assert np.array_equal(arrays["transposed"], X[0].T)
     assert np.array_equal(arrays["part"], X.reshape(-1)[3:7].reshape(2, 2))
     assert np.array_equal(arrays["halves"], X)
-    assert arrays["bfloat16"].tolist() == [[1.5, -2.0], [0.25, 3.0]]
+    assert np.asarray(arrays["bfloat16"]).tolist() == [[1.5, -2.0], [0.25, 3.0]]
     assert np.array_equal(arrays["parameter"], X)
     assert arrays["inner/counts"].tolist() == [0, 1, 2]
     assert arrays["inner/ids"].tolist() == ["a", "b"]
@@ -64,6 +65,32 @@ def test_views_types_and_containers(tmp_path, torch):
 def test_nested_lists_lose_nothing(tmp_path, torch):
     torch.save([[torch.randn(4, 3)] for _ in range(50)], tmp_path / "x.pt")
     assert len(read_dataset(tmp_path / "x.pt")) == 50
+
+
+def test_two_values_of_one_name_are_refused(tmp_path, torch):
+    one, other = torch.from_numpy(X[0]), torch.from_numpy(X[1])
+    for content in ({1: one, "1": other}, {"a/b": one, "a": {"b": other}}):
+        torch.save(content, tmp_path / "x.pt")
+        with pytest.raises(ValueError, match=r"x.pt: it holds two values named '(1|a/b)'"):
+            read_dataset(tmp_path / "x.pt")
+
+
+def test_a_tensor_that_repeats_its_numbers_is_measured_as_it_will_be(tmp_path, torch):
+    """Half precision is widened, and would be copied."""
+    for kind in (torch.bfloat16, torch.float32):
+        whole = torch.zeros(1, dtype=kind).expand(10**5, 10**4, 10)
+        torch.save({"X": whole}, tmp_path / "x.pt")
+        with pytest.raises(ValueError, match="says that it holds 40 GB of numbers"):
+            read_dataset(tmp_path / "x.pt")
+
+
+def test_a_script_of_torch_is_refused(tmp_path, torch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch will give scripts up
+        torch.jit.script(torch.nn.Linear(3, 2)).save(str(tmp_path / "x.pt"))
+        with pytest.raises(ValueError, match="never read: save tensors alone") as refused:
+            read_dataset(tmp_path / "x.pt")
+    assert "arbitrary code" not in str(refused.value)
 
 
 def test_the_names_of_language_models(tmp_path, torch):

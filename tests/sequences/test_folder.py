@@ -154,7 +154,14 @@ def test_nan_that_was_put_in_is_noticed(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["[]", "3", "{", '{"format": "other", "version": 4}', '{"format": "sparsetoken sequences"}'],
+    [
+        "[]",
+        "3",
+        "{",
+        "[" * 10**6,
+        '{"format": "other", "version": 4}',
+        '{"format": "sparsetoken sequences"}',
+    ],
 )
 def test_a_header_that_is_none(tmp_path, text):
     X[:3].save(tmp_path / "s")

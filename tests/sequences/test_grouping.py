@@ -19,6 +19,12 @@ def test_a_label_among_the_features_is_refused():
     assert Sequences.from_frame(df, by="bag", features=["x", "ill"]).dim == 2
 
 
+def test_a_row_without_a_time_names_no_sequence():
+    bag = np.array(["2020-01-01", "NaT"], dtype="datetime64[s]")
+    with pytest.raises(ValueError, match="bag must name the sequence of each row, row 1 has none"):
+        Sequences.from_stacked(np.ones((2, 1)), bag)
+
+
 def test_labels_are_matched_by_the_names_of_sequences():
     pandas = pytest.importorskip("pandas", reason="a Series has an index")
     X = Sequences(np.ones((3, 2)), [0, 1, 2, 3], ids=["b", "a", "c"])

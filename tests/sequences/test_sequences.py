@@ -1,6 +1,9 @@
 """The container: indexing, grouping, selecting."""
 
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 from sklearn.utils import _safe_indexing
 
@@ -64,6 +67,7 @@ def test_scikit_learn_can_index():
         (np.ones((3, 1)), [0, 2], "from 0 to the number of tokens, 3"),
         (np.ones((3, 1)), [1, 3], "from 0 to the number of tokens, 3"),
         (np.ones((3, 1)), [0, 2, 1, 3], "must not decrease"),
+        (np.ones((3, 1)), np.array([0, 2000, 3], np.uint64), "must not decrease"),
     ],
 )
 def test_bad_offsets(tokens, offsets, message):
@@ -121,6 +125,30 @@ def test_a_table_of_tokens_passed_to_fit_says_how_to_group_it(indexed):
     df = frame("pandas").set_index("bag") if indexed else frame("pandas")
     with pytest.raises(ValueError, match=r"X, y = Sequences.from_frame\(df, by='bag', label=...\)"):
         st.PooledClassifier().fit(df, df["ill"])
+
+
+@pytest.mark.parametrize(
+    "bag",
+    [
+        lambda: pandas.array(["a", None, "a"], "string"),
+        lambda: pandas.array([1, None, 1], "Int64"),
+        lambda: pandas.Categorical(["a", None, "a"]),
+        lambda: pyarrow.array(["a", None, "a"]),
+        lambda: pyarrow.array(["a", None, "a"]).dictionary_encode(),
+        lambda: polars.Series(["a", None, "a"], dtype=polars.Categorical),
+    ],
+    ids=["string", "Int64", "categorical", "Arrow", "Arrow dictionary", "polars"],
+)
+def test_a_missing_name_is_never_another(bag):
+    """Arrow fills the gaps of a dictionary with its first entry; NA has no truth value."""
+    with pytest.raises(ValueError, match="bag must name the sequence of each row, row 1 has none"):
+        Sequences.from_stacked(np.ones((3, 2)), bag())
+
+
+def test_a_missing_number_of_a_dictionary_is_missing():
+    numbers = pyarrow.array([5.0, None, 7.0]).dictionary_encode()
+    X = Sequences.from_frame(pyarrow.table({"bag": [1, 1, 2], "x": numbers}), "bag")
+    assert np.array_equal(X.tokens, [[5.0], [np.nan], [7.0]], equal_nan=True)
 
 
 def test_frames_say_what_is_wrong():

@@ -5,16 +5,17 @@ import subprocess
 import sys
 from typing import Any
 
+_PATIENCE = 60.0  # seconds
 _NUMBERS = ("double", "single", "logical", "sparse", "int8", "int16", "int32", "int64")
 
 
-def run_apart(*arguments: object, seconds: float | None = None) -> None:
-    """Run this script; whatever ends it is a ValueError here."""
+def run_apart(*arguments: object) -> None:
+    """Run this script, for a minute at most; whatever ends it is a ValueError here."""
     command = [sys.executable, "-P", __file__, *map(str, arguments)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
-        raise ValueError(f"it cannot be read within {seconds:g} seconds") from None
+        raise ValueError(f"it cannot be read within {_PATIENCE:g} seconds") from None
     if done.returncode:
         raise ValueError((done.stderr.splitlines() or ["its library crashes"])[-1])
 

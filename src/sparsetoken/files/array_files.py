@@ -7,7 +7,7 @@ are refused. What can crash a library is first read by a process of its own (``a
 import pickle
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from sparsetoken.files.guards import Arrays, Delayed, UnreadableError
 
 _MOST, _DEEPEST = 10**6, 20  # values, and levels: of a list that holds itself there is no end
 _PLAIN = str | int | float
-_PATIENCE = 60.0  # seconds for the texts of a file
 _TENSORS = {"BOOL": "?", "BF16": "f4", "F16": "f2", "F32": "f4", "F64": "f8"} | {
     f"{kind}{8 * size}": f"{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
 }
@@ -37,7 +36,7 @@ def open_arrays(path: Path) -> Arrays:
 
 def open_npy(path: Path) -> Arrays:
     """Open an ``.npy`` file as the array X."""
-    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    mapped = np.lib.format.open_memmap(path, mode="r")
     return {"X": Delayed(mapped.shape, mapped.dtype, partial(np.array, mapped))}
 
 
@@ -89,32 +88,44 @@ def open_torch(path: Path) -> Arrays:
             raise ValueError(f"the numbers in {damaged} have changed")
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError:  # torch would tell how to run its code
+    except (pickle.UnpicklingError, RuntimeError) as error:
+        if "weights_only" not in str(error):
+            raise
         objects = "it holds objects other than tensors, containers and plain values"
         raise UnreadableError(f"{objects}, which are never read: save tensors alone") from None
-    arrays, waiting = dict[str, Any](), [("", content)]
-    for _ in range(_MOST):  # of a list that holds itself there is no end
-        name, value = waiting.pop()
-        if name.count("/") > _DEEPEST:
-            break
-        plain = isinstance(value, list | tuple) and all(isinstance(each, _PLAIN) for each in value)
-        if isinstance(value, list | tuple) and not plain:
-            value = dict(enumerate(value))
-        if isinstance(value, dict):
-            prefix = f"{name}/" if name else ""
-            waiting += [(f"{prefix}{key}", inner) for key, inner in value.items()][::-1]
-        elif isinstance(value, torch.Tensor):
+    arrays = dict[str, Any]()
+    for name, value in _leaves(content):
+        if name in arrays:  # 1 and "1", or a/b and b in a
+            raise UnreadableError(f"it holds two values named {name!r}")
+        if isinstance(value, torch.Tensor):
             if value.layout != torch.strided:
                 raise UnreadableError(f"{name or 'it'} is not a dense tensor")
             if value.untyped_storage().nbytes() not in sizes:  # torch believes what the file says
                 raise ValueError(f"the numbers of {name or 'its tensor'} are not there")
-            value = value.detach()
-            value = value.float() if value.dtype == torch.bfloat16 else value
-            arrays[name or "X"] = value.numpy()
-        elif plain or isinstance(value, _PLAIN):
+            value, halves = value.detach(), value.dtype == torch.bfloat16
+            longer = Delayed(tuple(value.shape), np.dtype(np.float32), value.float)
+            arrays[name or "X"] = longer if halves else value.numpy()
+        elif isinstance(value, list | tuple | _PLAIN):
             arrays[name] = np.array(value)
+    return arrays
+
+
+def _leaves(content: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what is in dicts and lists by the names on the way; a list of plain values is whole."""
+    waiting = [("", content)]
+    for _ in range(_MOST):  # of a list that holds itself there is no end
         if not waiting:
-            return arrays
+            return
+        name, value = waiting.pop()
+        if name.count("/") > _DEEPEST:
+            break
+        if isinstance(value, list | tuple) and not all(isinstance(one, _PLAIN) for one in value):
+            value = dict(enumerate(value))
+        if isinstance(value, dict):
+            prefix = f"{name}/" if name else ""
+            waiting += [(f"{prefix}{key}", inner) for key, inner in value.items()][::-1]
+        else:
+            yield name, value
     raise UnreadableError("it holds millions of values, or itself")
 
 
@@ -151,12 +162,21 @@ def open_hdf5(path: Path) -> Arrays:
 def open_h5ad(path: Path) -> Arrays:
     """Open cells of AnnData, one a row: X, what is in obsm, the columns of obs, names in var."""
     io = import_extra("anndata.io", f"{path}: .h5ad", None)
-    sizes = _datasets(path)
-    guards.check_size(path, sum(item.size for name, item in sizes.items() if "obs/" in name))
-    file, arrays = next(iter(sizes.values())).file, dict[str, Any]()
+    datasets = _datasets(path)
+    file, arrays = next(iter(datasets.values())).file, dict[str, Any]()
+    for column in datasets.values():
+        if "categories" in column.attrs:  # until anndata 0.7 a reference, to whatever it may be
+            place = str(column.parent[column.attrs["categories"]].name)
+            if place[1:] not in datasets:
+                raise UnreadableError(f"{column.name} refers to what is not among its datasets")
 
-    def read(name: str) -> Array:
-        matrix = io.read_elem(file[name])
+    def read(name: str) -> Any:
+        inside = (item.nbytes for n, item in datasets.items() if f"{n}/".startswith(f"{name}/"))
+        guards.check_size(path, sum(inside))
+        return io.read_elem(file[name])
+
+    def read_matrix(name: str) -> Array:
+        matrix = read(name)
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)  # toarray believes all indices
         return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
@@ -164,16 +184,16 @@ def open_h5ad(path: Path) -> Arrays:
     for name in ["X", *(f"obsm/{key}" for key in file.get("obsm", ()))]:
         if name in file:
             shape = tuple(int(n) for n in file[name].attrs.get("shape", ())) or file[name].shape
-            kind = file[f"{name}/data"].dtype if f"{name}/data" in sizes else file[name].dtype
-            arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, partial(read, name))
-    obs = io.read_elem(file["obs"])
-    if not hasattr(obs, "columns"):
+            kind = datasets[f"{name}/data" if f"{name}/data" in datasets else name].dtype
+            arrays[name.removeprefix("obsm/")] = Delayed(shape, kind, partial(read_matrix, name))
+    if "obs" in datasets:
         raise UnreadableError("it was written before anndata 0.7: open it and write it again")
+    obs = read("obs")
     for name in obs.columns:
         column = obs[name].astype(object)
         arrays[name] = column.where(column.notna(), None).to_numpy()
     if "var" in file:
-        arrays["feature_names"] = io.read_elem(file["var"]).index.to_numpy(dtype=object)
+        arrays["feature_names"] = read("var").index.to_numpy(dtype=object)
     return arrays
 
 
@@ -183,21 +203,27 @@ def _datasets(path: Path) -> dict[str, Any]:
     file, datasets = h5py.File(path, "r"), dict[str, Any]()
 
     def check(name: str, item: Any) -> None:
+        if name.count("/") > _DEEPEST:
+            raise UnreadableError(f"its groups are more than {_DEEPEST} deep")
         if isinstance(item, h5py.Dataset):
             if item.external or item.is_virtual:
                 raise UnreadableError(f"{item.name} lies in other files, which are never opened")
             if item.shape is None or (item.size and not item.id.get_storage_size()):
                 raise UnreadableError(f"{item.name} was never written")
             datasets[name] = item
-        else:
+        elif isinstance(item, h5py.Group):
             for key in item:
                 if not isinstance(item.get(key, getlink=True), h5py.HardLink):
                     raise UnreadableError(f"{key} is a link, and links are never followed")
 
     check("/", file)
     file.visititems(check)
-    if any(item.dtype.kind == "O" for item in datasets.values()):
-        run_apart(path, seconds=_PATIENCE)  # where text is damaged HDF5 may crash, or never end
+    texts = [item for item in datasets.values() if item.dtype.kind == "O"]
+    guards.check_size(path, sum(item.nbytes for item in texts))
+    notes = [item.attrs for item in (file, *datasets.values()) if "dtype" in item.attrs]
+    kinds = [note.get_id("dtype").dtype for note in notes]
+    if texts or np.dtype(object) in kinds or path.suffix == ".h5ad":
+        run_apart(path)  # where text is damaged HDF5 may crash, or never end
     return datasets
 
 

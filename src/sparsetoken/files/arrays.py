@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsetoken._types import Array
 from sparsetoken.files.array_files import ARRAYS, open_arrays
-from sparsetoken.files.dataset import Dataset, checked
+from sparsetoken.files.dataset import Dataset
 from sparsetoken.files.guards import (
     Arrays,
     check_size,
@@ -27,6 +27,7 @@ from sparsetoken.sequences.grouping import Grouping
 from sparsetoken.sequences.sequences import Sequences
 
 _LAYER = re.compile(r"(?:^|[^a-z])(?:layers?[._\-/ ]?|blocks[./])(\d+)", re.IGNORECASE)
+_BESIDE = ("labels", "coords", "inst_labels")
 _SPLITS = {"train", "training", "test", "testing", "val", "valid", "validation", "dev"}
 
 
@@ -45,9 +46,10 @@ class NamedArrays:
         if dtype.kind == "V":
             raise ValueError(f"{name} holds raw bytes ({dtype}), as bfloat16: save it as float32")
         size = int(np.prod(shape, dtype=object))
-        check_size(self.path, size, max(dtype.itemsize, 1), self.max_numbers)
+        check_size(self.path, size * max(dtype.itemsize, 1), size, self.max_numbers)
         with report_damage(self.path, f"{name} of shape {shape}"):
-            return np.asarray(self.arrays[name])
+            values = np.asarray(self.arrays[name])
+            return np.char.decode(values) if values.dtype.kind == "S" else values
 
     def pick(self, role: str) -> str | None:
         """Return the array for a role, None if there is none."""
@@ -57,7 +59,7 @@ class NamedArrays:
         """Return the array that holds the tokens; None if each array, or group, is a sequence."""
         named, before, arrays = self.roles.features, self.roles.before, self.arrays
         if named is not None:
-            if len(named) > 1:
+            if len(named) != 1:
                 raise ValueError("'features' must name one array")
             inside = any(name.endswith(f"/{named[0]}") for name in arrays)
             return None if inside else find_name(named[0], list(arrays), "arrays")
@@ -124,10 +126,10 @@ def read_archive(archive: NamedArrays) -> Dataset:
     if name is None:
         return _join(archive, _sequences_inside(archive))
     arrays, by, shape = archive.arrays, archive.pick("by"), archive.arrays[name].shape
-    alone = by is None and "offsets" not in arrays and (len(shape) == 2 or shape[0] == 1)
+    alone = by is None and "offsets" not in arrays and (len(shape) == 2 or shape[:1] == (1,))
     if alone and archive.roles.before.layout == "files":
         return _join(archive, [(archive.path.stem, archive)])
-    return checked(_read(archive, name, by))
+    return _read(archive, name, by)
 
 
 def _read(archive: NamedArrays, name: str, by: str | None, title: str | None = None) -> Dataset:
@@ -219,8 +221,8 @@ def _per_sequence(archive: NamedArrays, name: str, count: int, bags: Grouping | 
     if bags is None:
         return values.tolist()
     names, stated = bags.ids.tolist(), "ids" in archive.arrays
-    ordered = archive.read("ids").tolist() if stated else sorted(names)
-    if sorted(ordered) != sorted(names):
+    ordered = archive.read("ids").tolist() if stated else np.sort(bags.ids).tolist()
+    if Counter(ordered) != Counter(names):
         raise ValueError("ids must hold each name in 'bag' once")
     if not stated and ordered != names:
         raise ValueError(
@@ -245,7 +247,7 @@ def _join(asked: NamedArrays, archives: Iterable[tuple[str, NamedArrays]]) -> Da
             hint = f"; if one array holds the tokens, {held}" if asked.arrays else ""
             raise ValueError(f"sequence {title!r} has {wrong}{hint}")
         total += parts[-1].sequences.tokens.size
-        check_size(asked.path, total, 4, asked.max_numbers)
+        check_size(asked.path, 4 * total, total, asked.max_numbers)
 
     labels: Any = [None if part.labels is None else part.labels[0] for part in parts]
     groups: Any = [None if part.groups is None else part.groups[0] for part in parts]
@@ -258,7 +260,7 @@ def _join(asked: NamedArrays, archives: Iterable[tuple[str, NamedArrays]]) -> Da
     used = Roles(roles.by, roles.label, None, features, (), roles.wanted_layer, "files")
     source = None if labels is None else "the file of each sequence"
     X = Sequences.concatenate(part.sequences for part in parts)
-    return checked(Dataset(asked.path, X, labels, groups, rows, coords, used, source))
+    return Dataset(asked.path, X, labels, groups, rows, coords, used, source)
 
 
 def _read_one(title: str, archive: NamedArrays) -> Dataset:
@@ -287,6 +289,10 @@ def _sequences_inside(archive: NamedArrays) -> list[tuple[str, NamedArrays]]:
     matrices = [name for name, array in arrays.items() if len(array.shape) == 2]
     if not matrices or any(len(array.shape) == 3 for array in arrays.values()):
         raise archive.no_tokens()
+    token = arrays[matrices[0]].shape[1:]
+    if alone := [name for name, array in arrays.items() if array.shape == token]:
+        wrong = f"{shorten(alone)} of shape {token} is not used; a sequence has shape (L, d)"
+        warn_caller(f"{archive.path}: {wrong}", UserWarning)
     return [(name, replace(archive, arrays={"X": arrays[name]})) for name in matrices]
 
 
@@ -297,6 +303,11 @@ def read_folder(asked: NamedArrays) -> Dataset:
     """
     folder = asked.path
     home = next((folder / n for n in USUAL["features"] if (folder / n).is_dir()), folder)
+    if home != folder:
+        places = {file.relative_to(folder).parts[0] for file in _array_files(folder)}
+        if others := sorted(places - {home.name, *_BESIDE}):
+            held = f"{home.name}, and arrays in {shorten(others)}"
+            raise ValueError(f"{folder} holds {held}: move them away, or name the folder to read")
     files = _named_files(home)
     archives = (
         (name, replace(asked, path=file, arrays=_with_siblings(file, home, folder)))
@@ -312,21 +323,21 @@ def read_folder(asked: NamedArrays) -> Dataset:
     if {inside.name.lower() for inside in distinct} & _SPLITS:
         held = ", ".join(sorted(inside.name for inside in distinct))
         raise ValueError(f"{home} holds {held}: these are no classes, name one of them")
-    labels = [folders[name].name for name in dataset.ids]
-    return dataset.labelled_by(labels, dataset.groups, label_source="the folder of each file")
+    labels: Any = [folders[name].name for name in dataset.ids]
+    return replace(dataset, labels=labels, label_source="the folder of each file")
 
 
 def _named_files(folder: Path) -> dict[str, Path]:
     """Return the files that hold arrays, all in a folder or all deeper inside, by short names."""
-    every = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    files = [path for path in every if path.suffix in ARRAYS]
+    files = _array_files(folder)
     beside = [path for path in files if path.parent == folder]
     if 0 < len(beside) < len(files):
         inside = f"{beside[0].name} beside {len(files) - len(beside)} files in folders"
         raise ValueError(f"{folder} holds {inside}: move it away, or name the folder to read")
     kinds = {path.suffix for path in files}
-    if len(kinds) != 1:
-        counts = Counter(p.suffix or p.name for p in every if p.suffix in kinds or not kinds)
+    if len(kinds) != 1 or not kinds <= ARRAYS.keys():
+        every = files or [path for path in folder.rglob("*") if path.is_file()]
+        counts = Counter(path.suffix or path.name for path in every)
         held = " and ".join(f"{n} {kind}" for kind, n in counts.most_common(5)) or "nothing"
         kinds_read = f"files of one kind, {', '.join(ARRAYS)}; it holds {held}"
         raise ValueError(f"{folder} must hold {kinds_read}; save other arrays with numpy.savez")
@@ -337,6 +348,12 @@ def _named_files(folder: Path) -> dict[str, Path]:
     if len(stems) == 1 and not beside:
         paths = [path.parent for path in paths]
     return {path.as_posix(): file for path, file in zip(paths, files, strict=True)}
+
+
+def _array_files(folder: Path) -> list[Path]:
+    """Return all files of a folder that hold arrays, by their endings in any case."""
+    every = sorted(folder.rglob("*"))
+    return [path for path in every if path.suffix.lower() in ARRAYS and path.is_file()]
 
 
 def _with_siblings(file: Path, home: Path, folder: Path) -> dict[str, Any]:

@@ -82,12 +82,9 @@ class Dataset:
 
     def labelled_by(self, labels: Any, groups: Any, **about: Any) -> "Dataset":
         """Return the same sequences with labels, some of which may be missing, and groups."""
-        for name, group in zip(
-            self.ids, without_missing(() if groups is None else groups), strict=False
-        ):
-            if group is None:
-                raise ValueError(f"sequence {name!r} has no group")
         labels, groups = (None if v is None else _as_labels(v) for v in (labels, groups))
+        if groups is not None and None in (named := groups.tolist()):
+            raise ValueError(f"sequence {self.ids[named.index(None)]!r} has no group")
         return replace(self, labels=labels, groups=groups, **about)
 
     def _subset(self, kept: Bools) -> "Dataset":

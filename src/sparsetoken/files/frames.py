@@ -2,8 +2,10 @@
 
 import csv
 import gzip
+import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +13,8 @@ from typing import Any, NamedTuple
 from sparsetoken._validation import import_extra
 from sparsetoken.files.guards import UnreadableError, check_size, report_damage
 
+_WIDEST = 2**24  # letters in a row of text
+_END = b"\xff\xff\xff\xff" + bytes(4)  # of a stream of Arrow: without it some may be missing
 _NO_NUMBER = re.compile(r"column #(\d+): Row #(\d+): .* to double: invalid value '(.*)'", re.DOTALL)
 
 
@@ -18,19 +22,8 @@ class Table(NamedTuple):
     """A file with columns."""
 
     path: Path
-    schema: Any  # of Arrow: names and types of the columns
+    kinds: dict[str, str]  # of columns: "any", "string", "number", "vector", "tokens", or the type
     batches: Callable[[Sequence[str], Sequence[str]], Iterable[Any]]  # of texts, and of features
-    text: bool = False  # types are chosen when it is read
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """What each column holds: "text", "number", "vector", "tokens", or its type."""
-        kinds: dict[str, str] = {}
-        for field in self.schema:
-            if field.name in kinds:
-                raise ValueError(f"{self.path} has two columns named {field.name!r}")
-            kinds[field.name] = "any" if self.text else _kind(field.type)
-        return kinds
 
     def read(
         self, texts: Sequence[str], features: Sequence[str], max_numbers: int | None = None
@@ -38,7 +31,7 @@ class Table(NamedTuple):
         """Return some columns as a table of Arrow, checked before anything in it is used."""
         import pyarrow
 
-        batches, numbers = [], 0
+        batches, numbers, size = [], 0, 0
         with report_damage(self.path):
             for batch in self.batches(texts, features):
                 batch.validate(full=True)  # a damaged file may point outside of itself
@@ -46,7 +39,8 @@ class Table(NamedTuple):
                     while hasattr(column, "flatten") and not hasattr(column, "field"):
                         column = column.flatten()  # numbers inside lists
                     numbers += len(column)
-                check_size(self.path, numbers, 4, max_numbers)
+                size += batch.nbytes
+                check_size(self.path, size, numbers, max_numbers)
                 batches.append(batch)
             schema = batches[0].schema if batches else pyarrow.schema([])
             return pyarrow.Table.from_batches(batches, schema)
@@ -86,7 +80,8 @@ def _open_text(path: Path) -> Table:
     opened: Any = gzip.open if path.suffix == ".gz" else open
     how = {"encoding": "utf-8-sig", "errors": "replace", "newline": ""}
     with report_damage(path), opened(path, "rt", **how) as file:
-        header = next(filter(None, csv.reader(file, delimiter=delimiter)), [])
+        start = io.StringIO(file.read(_WIDEST), newline="")
+        header = next(filter(None, csv.reader(start, delimiter=delimiter)), [])
     if len(header) == 1 and (other := re.search(r"[;\t|]", header[0])):
         raise ValueError(f"{path} must have commas between its columns, got {other[0]!r}")
 
@@ -95,7 +90,8 @@ def _open_text(path: Path) -> Table:
         try:
             yield from arrow.open_csv(
                 path,
-                arrow.ReadOptions(use_threads=False),  # otherwise errors do not tell the row
+                # With threads errors do not tell the row; a row must fit into a block.
+                arrow.ReadOptions(use_threads=False, block_size=_WIDEST),
                 arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True),
                 arrow.ConvertOptions(column_types=kinds, include_columns=list(kinds)),
             )
@@ -104,7 +100,7 @@ def _open_text(path: Path) -> Table:
                 raise not_finite(int(cell[2]) - 2, header[int(cell[1])], cell[3]) from None
             raise
 
-    return Table(path, pyarrow.schema([(n, pyarrow.string()) for n in header]), batches, text=True)
+    return _table(path, [(name, "any") for name in header], batches)
 
 
 def _open_parquet(path: Path) -> Table:
@@ -115,12 +111,11 @@ def _open_parquet(path: Path) -> Table:
 
     def batches(texts: Sequence[str], features: Sequence[str]) -> Iterator[Any]:
         about = file.metadata  # not of its columns: damage there ends the process
-        check_size(path, about.num_rows * len(features), 4)  # before anything is unpacked
         sizes = [about.row_group(i).total_byte_size for i in range(about.num_row_groups)]
-        check_size(path, sum(sizes))
+        check_size(path, max(sum(sizes), 4 * about.num_rows * len(features)))
         return file.iter_batches(columns=[*texts, *features])
 
-    return Table(path, file.schema_arrow, batches)
+    return _table(path, [(each.name, _kind(each.type)) for each in file.schema_arrow], batches)
 
 
 def _open_arrow(path: Path, files: Sequence[Path] = ()) -> Table:
@@ -133,6 +128,9 @@ def _open_arrow(path: Path, files: Sequence[Path] = ()) -> Table:
             try:
                 opened = pyarrow.ipc.open_file(source)
             except pyarrow.ArrowInvalid:
+                source.seek(source.size() - len(_END))
+                if source.read() != _END:
+                    raise ValueError("its end is missing") from None
                 source.seek(0)
                 opened = pyarrow.ipc.open_stream(source)
             _ = opened.schema.names  # damaged names are no text
@@ -144,19 +142,21 @@ def _open_arrow(path: Path, files: Sequence[Path] = ()) -> Table:
             for batch in opened if count is None else map(opened.get_batch, range(count)):
                 yield batch.select([*texts, *features])
 
-    return Table(path, reader(files[0] if files else path).schema, batches)
+    schema = reader(files[0] if files else path).schema
+    return _table(path, [(each.name, _kind(each.type)) for each in schema], batches)
 
 
 def _open_saved_to_disk(folder: Path) -> Table:
     """Open what ``Dataset.save_to_disk`` wrote: Arrow files that ``state.json`` lists."""
     if not (folder / "state.json").exists():
         splits = sorted(path.parent.name for path in folder.glob("*/state.json"))
-        raise ValueError(f"{folder} holds several sets, {', '.join(splits)}: name one of them")
+        held = f"holds several sets, {', '.join(splits)}" if splits else "is a folder"
+        raise ValueError(f"{folder} {held}: name one {'of them' if splits else 'file in it'}")
     try:
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         files = [folder / Path(entry["filename"]).name for entry in state["_data_files"]]
         indexed = state.get("_indices_data_files") or state.get("_indices_files")
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ValueError(f"{folder / 'state.json'} does not list the files of a dataset") from None
     if indexed or not files:
         raise ValueError(f"{folder}: call flatten_indices() before save_to_disk")
@@ -174,13 +174,21 @@ TABLES: dict[str, Callable[[Path], Table]] = {
 }
 
 
+def _table(path: Path, kinds: Sequence[tuple[str, str]], batches: Any) -> Table:
+    """Return a table whose columns have one name each."""
+    if len(by_name := dict(kinds)) < len(kinds):
+        repeated = Counter(name for name, _ in kinds).most_common(1)[0][0]
+        raise ValueError(f"{path} has two columns named {repeated!r}")
+    return Table(path, by_name, batches)
+
+
 def _kind(kind: Any) -> str:
     from pyarrow import types
 
     if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
         return "number"
     if types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind):
-        return "text"
+        return "string"
     kind = getattr(kind, "storage_type", kind)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         nested = {"number": "vector", "vector": "tokens", "tokens": "lists of lists of lists"}

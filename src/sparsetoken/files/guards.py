@@ -77,13 +77,15 @@ def believable(path: Path) -> int:
     return max(SMALL, DENSEST * path.stat().st_size)
 
 
-def check_size(path: Path, numbers: int, itemsize: int = 1, max_numbers: int | None = None) -> None:
-    """Refuse numbers that are more than allowed, more than the file can hold, or than memory."""
-    numbers = min(numbers, 10**30)  # a float holds that
+def check_size(path: Path, size: int, numbers: int = 0, max_numbers: int | None = None) -> None:
+    """Refuse so many bytes if the file or the memory cannot hold them, and numbers beyond a limit.
+
+    That is said before they are read.
+    """
+    size, numbers = min(size, 10**30), min(numbers, 10**30)  # a float holds that
     if max_numbers is not None and numbers > max_numbers:
         held = f"{numbers / 1e6:.3g} million numbers"
         raise UnreadableError(f"{path} holds {held}; max_numbers={max_numbers} are allowed")
-    size = numbers * itemsize
     held = f"{size / 1e9:.3g} GB of numbers"
     if path.is_file() and size > believable(path):
         length = f"{path.stat().st_size / 1e6:.3g} MB"
@@ -105,6 +107,8 @@ def check_zip(path: Path) -> dict[str, int]:
         if b"PK\x01\x02" in entry.extra + entry.comment or entry.external_attr & 0x10:
             raise ValueError("its list of entries is damaged")
     sizes = {entry.filename: entry.file_size for entry in entries}
+    if len(sizes) < len(entries):
+        raise ValueError("two of its entries have one name")
     check_size(path, sum(sizes.values()))
     return sizes
 

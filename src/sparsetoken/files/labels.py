@@ -1,7 +1,8 @@
 """Tables of labels: which column names the sequences, and which label each of them gets."""
 
+import re
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from sparsetoken.files.dataset import Dataset, without_missing
@@ -11,13 +12,14 @@ from sparsetoken.files.roles import USUAL, Roles, usual_names
 from sparsetoken.sequences.forms import find_name
 from sparsetoken.sequences.grouping import is_row_number
 
+_ENDING = re.compile(r"\.[A-Za-z]\w*$")
 _THINGS = ["bag", "sequence", "slide", "sample", "file", "filename", "name", "document", "text"]
 _NAMES = ["id", *_THINGS, *(f"{thing}_id" for thing in _THINGS)]  # usual for columns of names
 
 
 def look_up_labels(dataset: Dataset, table: Table, roles: Roles) -> Dataset:
     """Look the label and the group of each sequence up in a table that holds no tokens."""
-    names = [name for name, kind in table.kinds.items() if kind in ("any", "text", "number")]
+    names = [name for name, kind in table.kinds.items() if kind in ("any", "string", "number")]
     frame = table.read(names, [])
     if not len(frame):
         raise ValueError("it has no rows")
@@ -52,12 +54,15 @@ def _match(
     the caller names it, it must name all sequences.
     """
     named = by is not None and (by in columns or by != dataset.roles.by)
-    names = [find_name(str(by), list(columns), "'by'")] if named else list(columns)
-    names = names if named else [name for name in names if not is_row_number(name)]
-    if not names:
+    names = [name for name in columns if not is_row_number(name)]
+    if named:
+        names = [find_name(str(by), list(columns), "'by'")]
+    elif not names:
         raise ValueError("no column names the sequences")
     ids, count = dataset.ids, len(dataset)
     numbers = {str(name): i for i, name in enumerate(ids)}
+    if len(numbers) < count:
+        raise ValueError(f"sequences of {dataset.path} have the same name: labels cannot be told")
     places = {
         name: [numbers.get(str(value), numbers.get(_stem(value))) for value in columns[name]]
         for name in names
@@ -82,9 +87,5 @@ def _match(
 
 
 def _stem(value: Any) -> str:
-    """Return the name of a file without its ending; of a number nothing is cut off."""
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return Path(str(value)).stem
-    return str(value)
+    """Return the name of a file without folders and its ending, which begins with a letter."""
+    return _ENDING.sub("", PureWindowsPath(str(value)).name)

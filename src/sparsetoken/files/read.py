@@ -93,7 +93,11 @@ def read_dataset(
     roles = Roles(by, label, group, columns, ignored or (), layer, like=known)
     if path.is_dir() and labels is None and not is_table(path):
         tables = [path / f"labels{suffix}" for suffix in TABLES]
-        labels = next((table for table in tables if table.exists()), None)
+        tables = [table for table in tables if table.exists()]
+        if len(tables) > 1:
+            listed = " and ".join(table.name for table in tables)
+            raise ValueError(f"{path} holds {listed}; say which with 'labels'")
+        labels = tables[0] if tables else None
     if labels is None:
         return _read(path, roles, max_numbers, rows_alone)
     inside = replace(roles, label=None, group=None)
@@ -115,18 +119,21 @@ def _read(path: Path, roles: Roles, max_numbers: int | None, rows_alone: bool = 
         raise FileNotFoundError(2, "there is no such file or folder", str(path))
     with prefix_errors(path):
         if is_stored(path):
-            return _read_stored(path, max_numbers)
-        if is_table(path):
-            return read_table(open_table(path), roles, max_numbers, rows_alone)
-        if path.is_dir():
-            return read_folder(NamedArrays(path, {}, roles, max_numbers))
-        return read_archive(NamedArrays(path, open_arrays(path), roles, max_numbers))
+            dataset = _read_stored(path, max_numbers)
+        elif is_table(path):
+            dataset = read_table(open_table(path), roles, max_numbers, rows_alone)
+        elif path.is_dir():
+            dataset = read_folder(NamedArrays(path, {}, roles, max_numbers))
+        else:
+            dataset = read_archive(NamedArrays(path, open_arrays(path), roles, max_numbers))
+        return checked(dataset)
 
 
 def _read_stored(folder: Path, max_numbers: int | None) -> Dataset:
     """Map a folder that ``Sequences.writer`` has written."""
     sequences = Sequences.open(folder)
-    check_size(folder, sequences.tokens.size, 0, max_numbers)
+    check_size(folder, 0, sequences.tokens.size, max_numbers)
+    rows = np.arange(len(sequences.tokens))
     labels: Any = None if sequences.labels is None else sequences.labels.tolist()
-    rows, source = np.arange(len(sequences.tokens)), None if labels is None else "labels.npy"
-    return checked(Dataset(folder, sequences, labels, None, rows, None, Roles(), source))
+    source = None if labels is None else "labels.npy"
+    return Dataset(folder, sequences, labels, None, rows, None, Roles(), source)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.files.dataset import Dataset, checked, without_missing
+from sparsetoken.files.dataset import Dataset, without_missing
 from sparsetoken.files.frames import Table, not_finite
 from sparsetoken.files.guards import prefix_errors, shorten
 from sparsetoken.files.roles import USUAL, Roles, find_names
@@ -20,23 +20,23 @@ def read_table(
     """Read sequences from a table; with ``rows_alone`` a row may be one, if none is named."""
     used = _choose(table, roles)
     by, features = used.by, list(used.features or ())
-    kind = table.kinds[features[0]]
+    kinds = table.kinds
+    kind = kinds[features[0]]
     if by is None and kind != "tokens" and not rows_alone:
         raise ValueError(
-            f"no column 'bag' or 'sequence' among {shorten(list(table.kinds), 8)}; name the column "
+            f"no column 'bag' or 'sequence' among {shorten(list(kinds), 8)}; name the column "
             "with the sequence of each token with 'by'"
         )
     texts = [name for name in (by, used.label, used.group) if name is not None]
     frame = table.read(texts, features, max_numbers)
     if not len(frame):
         raise ValueError(f"{table.path} has no tokens: only the names of columns")
-    tokens, lengths = _tokens(table, frame, features)
+    tokens, lengths = _tokens(frame, features, kind)
     rows = names = np.arange(len(frame))
-    if by is not None and table.kinds[by] == "number":
-        names = frame[by].to_numpy()
-    elif by is not None:
-        names = np.array([n or None for n in frame[by].to_pylist()], dtype=object)
-    if table.text and by is not None:  # spreadsheets write blank rows
+    if by is not None:
+        listed = [None if name == "" else name for name in frame[by].to_pylist()]
+        names = np.array(listed, dtype=None if kinds[by] == "number" else object)
+    if by is not None and kinds[by] == "any":  # spreadsheets write blank rows
         blank = np.array([n is None for n in names]) & np.isnan(tokens).all(axis=1)
         rows, frame = np.flatnonzero(~blank), frame.filter(~blank)
         names, tokens = names[rows], tokens[rows]
@@ -60,7 +60,7 @@ def read_table(
     sequences = Sequences(bags.sort(tokens), bags.offsets, feature_names, bags.ids)
     numbers = np.repeat(rows, lengths)[bags.order]
     source = None if used.label is None else f"column {used.label!r}"
-    return checked(Dataset(table.path, sequences, labels, groups, numbers, None, used, source))
+    return Dataset(table.path, sequences, labels, groups, numbers, None, used, source)
 
 
 def _choose(table: Table, roles: Roles) -> Roles:
@@ -98,25 +98,23 @@ def _features(kinds: dict[str, str], roles: Roles, taken: set[Any]) -> list[str]
     lists = ("vector", "tokens") if len(features) == 1 else ()
     for name in features:
         if kinds[name] not in ("any", "number", *lists):
-            held = "string" if kinds[name] == "text" else kinds[name]
-            raise ValueError(
-                f"column {name!r} holds {held}, not numbers; leave it out with 'ignore'"
-            )
+            wrong = f"{kinds[name]}, not numbers; leave it out with 'ignore'"
+            raise ValueError(f"column {name!r} holds {wrong}")
     return features
 
 
-def _tokens(table: Table, frame: Any, features: list[str]) -> tuple[Array, Any]:
+def _tokens(frame: Any, features: list[str], kind: str) -> tuple[Array, Any]:
     """Return the tokens of all rows, and how many each row has."""
-    name, kind = features[0], table.kinds[features[0]]
     if kind in ("any", "number"):
         tokens = frame_tokens(frame, features)
-        if table.text:  # numbers that float32 holds exactly: single digits would be long
+        if kind == "any":  # numbers that float32 holds exactly: single digits would be long
             with np.errstate(over="ignore"):
                 narrow = tokens.astype(np.float32)
             tokens = narrow if np.array_equal(narrow, tokens, equal_nan=True) else tokens
         return tokens, 1
     import pyarrow
 
+    name = features[0]
     column = frame[name].combine_chunks()
     if kind == "vector":  # one token per row: a list of one sequence
         ends = pyarrow.array([0, len(column)], pyarrow.int64())

@@ -121,7 +121,7 @@ def open_folder(folder: Path, build: Callable[..., Any]) -> Any:
     try:
         header = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
         readable = header["format"] == _FORMAT and header["version"] in (3, _VERSION)
-    except (ValueError, TypeError, LookupError):
+    except (ValueError, TypeError, LookupError, RecursionError):
         readable = False
     if not readable:
         wrong = f"is damaged, or not of format version {_VERSION}"

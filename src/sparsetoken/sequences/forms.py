@@ -29,7 +29,7 @@ def stack(X: Any) -> Stacked:
     if whole and getattr(X, "ndim", None) == 1 and str(X.dtype) == "object":
         X, whole = list(X), False  # arrays of different shapes
     if not whole:
-        if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+        if isinstance(X, str | dict) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
             raise ValueError(f"{_FORMS}, got {type(X).__name__}")
         if not len(X) or is_frame(X[0]) or np.ndim(X[0]) >= 2:
             return stack_list(X)
@@ -44,7 +44,7 @@ def check_frame(frame: Any) -> None:
         reason = f"its index {by!r} names several rows alike"
     else:
         names = [name for name in column_names(frame) if len(frame[name])]
-        texts = [name for name in names if isinstance(frame[name].to_numpy()[0], str)]
+        texts = [name for name in names if isinstance(column_values(frame[name])[0], str)]
         if not texts:
             return
         by, reason = texts[0], f"column {texts[0]!r} holds text"
@@ -172,18 +172,28 @@ def column_names(frame: Any) -> list[Any]:
     return names
 
 
+def column_values(column: Any) -> Array:
+    """Return a column of a table as an array, in which missing values are None or NaN."""
+    if "dictionary" in str(getattr(column, "type", "")):  # Arrow would fill in other values
+        column = column.cast(column.type.value_type)
+    array = np.asarray(column)
+    if array.dtype == object and hasattr(column, "isna"):  # pandas' NA has no truth value
+        array = np.where(column.isna(), np.array(None), array)
+    return array
+
+
 def find_name(name: str, names: Sequence[str], where: str) -> str:
     """Return ``name`` if it is among others, or raise ValueError with the three nearest ones."""
     if name in names:
         return name
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.0)
+    near = difflib.get_close_matches(str(name), list(map(str, names)), n=3, cutoff=0.0)
     listed = ", ".join(repr(other) for other in near) or "none"
     raise ValueError(f"{where}: there is no {name!r}; the nearest names are {listed}")
 
 
 def frame_tokens(frame: Any, names: list[Any]) -> Array:
     """Return columns as an array of shape (rows, columns); missing numbers are NaN."""
-    columns = [as_floats(frame[name].to_numpy(), f"column {name!r} of X") for name in names]
+    columns = [as_floats(column_values(frame[name]), f"column {name!r} of X") for name in names]
     if not columns:
         raise ValueError("X must have tokens of at least one feature, got no columns")
     return np.stack(columns, axis=1)
@@ -214,23 +224,20 @@ def split_lists(value: Any) -> tuple[Array, Array] | None:
     Anything else gives None. The tokens of an Arrow column without missing values are not copied.
     """
     home = type(value).__module__.partition(".")[0]
-    if home == "awkward":
-        import awkward
-
-        lengths = awkward.to_numpy(awkward.num(value, axis=1))
-        return awkward.to_numpy(awkward.flatten(value, axis=1)), lengths
-    if hasattr(getattr(value, "dtype", None), "pyarrow_dtype"):  # a column of pandas
-        home, value = "pyarrow", value.array.__arrow_array__()
-    elif home == "polars" and hasattr(value, "to_arrow"):
-        home, value = "pyarrow", value.to_arrow()
-    if home != "pyarrow" or is_frame(value):
+    holds_arrow = home == "awkward" or hasattr(getattr(value, "dtype", None), "pyarrow_dtype")
+    if is_frame(value) or not (holds_arrow or home in ("polars", "pyarrow")):
         return None
+    import pyarrow
     from pyarrow import compute
 
-    column = value.combine_chunks() if hasattr(value, "combine_chunks") else value
+    column = pyarrow.array(value) if holds_arrow else value
+    column = column.to_arrow() if home == "polars" else column
+    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     tokens = column.flatten() if hasattr(column, "flatten") else column
-    if not hasattr(tokens, "flatten") or tokens.null_count:
+    if not hasattr(tokens, "flatten"):
         raise ValueError(f"an Arrow X must be a column of lists of tokens, got {column.type}")
+    if tokens.null_count:
+        raise ValueError(f"token {tokens.is_null().to_pylist().index(True)} of X is missing")
     if column.null_count:
         missing = column.is_null().to_pylist().index(True)
         raise ValueError(f"sequence {missing} of X is missing")

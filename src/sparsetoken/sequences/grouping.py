@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Array
-from sparsetoken.sequences.forms import offsets_of
+from sparsetoken.sequences.forms import column_values, offsets_of
 
 _ROW_NUMBERS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # as pandas and R write them
 
@@ -23,7 +23,7 @@ class Grouping:
     def __init__(self, bag: Any, name: str = "bag", lengths: Any = 1, rows: Any = None) -> None:
         bag = _column(bag)
         self._rows = range(len(bag)) if rows is None else rows
-        for row, value in enumerate(bag.tolist() if bag.dtype.kind in "Of" else ()):
+        for row, value in enumerate(bag.tolist() if bag.dtype.kind in "OfcMm" else ()):
             if value is None or value != value:
                 where = f"row {self._rows[row]} has none"
                 raise ValueError(f"{name} must name the sequence of each row, {where}")
@@ -106,7 +106,7 @@ def is_row_number(name: Any) -> bool:
 
 
 def _column(values: Any) -> Array:
-    array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+    array = column_values(values)
     if array.ndim != 1:
         raise ValueError(f"one value per token is needed, got an array of shape {array.shape}")
     return array

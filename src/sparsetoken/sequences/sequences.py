@@ -70,10 +70,10 @@ class Sequences:
         if offsets[0] != 0 or offsets[-1] != len(tokens):
             ends = f"{len(tokens)}, got {offsets[0]} to {offsets[-1]}"
             raise ValueError(f"offsets must run from 0 to the number of tokens, {ends}")
-        if (np.diff(offsets) < 0).any():
+        self.offsets = offsets.astype(np.int64)  # differences of unsigned ones are never negative
+        if (np.diff(self.offsets) < 0).any():
             raise ValueError("offsets must not decrease")
         self.tokens, self.dim, self.dtype = tokens, int(tokens.shape[1]), tokens.dtype
-        self.offsets = offsets.astype(np.int64)
         self.feature_names = names if feature_names is None else forms.as_names(feature_names)
         self.ids, self.labels = (None if v is None else np.asarray(v) for v in (ids, labels))
         if self.feature_names is not None and len(self.feature_names) != self.dim:
