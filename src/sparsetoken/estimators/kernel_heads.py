@@ -40,7 +40,8 @@ class KernelHeads(Heads):
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
-        self.mean, self.scale = training.mean, training.scale
+        standard = training.standard
+        self.mean, self.scale = standard.mean, standard.scale
         self.landmarks = (_pick_tokens(training) - self.mean) * self.scale
         squared = _squared_distances(self.landmarks, self.landmarks)
         apart = squared[np.triu_indices(len(squared), 1)]

@@ -87,7 +87,7 @@ class Stack:
 def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, Floats]:
     """Fit members and weigh them; return the stack and its scores (n, C) of held-out samples."""
     held_out = [member.fit(training) for member in members]
-    return weigh_members(members, training, held_out, training.mean)
+    return weigh_members(members, training, held_out, training.standard.mean)
 
 
 def weigh_members(

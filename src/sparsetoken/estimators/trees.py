@@ -63,9 +63,9 @@ class Trees(Member):
         magnitude = training.data.per_sample(largest_magnitudes).max(axis=0)
         self.unit = np.ldexp(1.0, -np.frexp(np.maximum(magnitude, 1e-290))[1]) * (magnitude > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            deviation = np.where(training.scale > 0, 1.0 / training.scale, np.inf)
+            deviation = np.where(training.standard.scale > 0, 1.0 / training.standard.scale, np.inf)
             steps = np.outer(_LEVELS, deviation)
-        self.levels = np.where(np.isfinite(steps), training.mean + steps, np.inf)
+        self.levels = np.where(np.isfinite(steps), training.standard.mean + steps, np.inf)
         rows = self._rows(training.data)
         numbers, n_statistics = np.arange(rows.shape[1]), 1 + 4 * len(self.unit)
         halves = numbers[:n_statistics], np.append(0, numbers[n_statistics:])  # 0: the length
