@@ -7,7 +7,7 @@ out. All else has a default: a new member is ``fit``, ``scores`` and ``without_f
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -135,7 +135,7 @@ class Member:
 
     def held_out(self, samples: TrainingSamples) -> Floats:
         """Return the scores (K, n, C) of samples by the fits without them, NaN if there is none."""
-        held_out = np.full((len(self.describe()), *samples.signs.shape), np.nan)
+        held_out = np.full((self.n_scores, *samples.signs.shape), np.nan)
         for number, fold in enumerate(samples.folds):
             scores = self.without_fold(number).scores(samples.data.take(fold.held_out))
             held_out[:, fold.held_out] = scores.swapaxes(0, 1)
@@ -155,9 +155,15 @@ class Member:
         """Return each sequence's likeliest kind of signal; None if the member knows one only."""
         return None
 
-    def describe(self) -> list[dict[str, Any]]:
-        """Return what there is to say about each of the K scores."""
-        return [{}]
+    @property
+    def kind(self) -> str:
+        """The name in ``heads_``: several members may have one name in ``members_``."""
+        return self.name
+
+    @property
+    def n_scores(self) -> int:
+        """K, the number of scores for each class."""
+        return 1
 
     # Scores token by token, from a summary of tokens; by default it holds the tokens themselves.
 
@@ -178,8 +184,8 @@ class Member:
 class Heads(Member):
     """Heads that score every token and pool the scores: of all samples, and without each fold."""
 
-    directions: Any = None  # (fits, K, C, d)
-    intercepts: Any = None  # (fits, K, C)
+    directions: Annotated[Any, "FKCm"] = None  # of all samples, and without each fold
+    intercepts: Annotated[Any, "FKC"] = None
 
     def token_scores(self, tokens: Array) -> Floats:
         """Return the scores (tokens, K, C) of tokens."""

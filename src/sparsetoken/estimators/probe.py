@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._replace import replaced
 from sparsetoken._types import Array, Floats
-from sparsetoken._validation import check_real
+from sparsetoken._validation import check_real, import_extra
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.linear import LinearHead
@@ -63,18 +63,9 @@ def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 
     (1, 20)
     """
     tensors = _tensors(classifier, threshold)
-    header: dict[str, Any] = {"__metadata__": _metadata(classifier)}
-    place = 0
-    for name, tensor in tensors.items():
-        places = [place, place + tensor.nbytes]
-        header[name] = {"dtype": "F64", "shape": tensor.shape, "data_offsets": places}
-        place += tensor.nbytes
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)  # so that the numbers are aligned
-    numbers = (tensor.astype("<f8").tobytes() for tensor in tensors.values())
-    content = b"".join([len(text).to_bytes(8, "little"), text, *numbers])
+    safetensors = import_extra("safetensors.numpy", "export")
     with replaced(path) as file:
-        file.write_bytes(content)
+        file.write_bytes(safetensors.save(tensors, _metadata(classifier)))
 
 
 def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
@@ -97,14 +88,9 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
         a model that is moved to another type; tokens of any type are converted. The scores differ
         from ``decision_function`` by less than 1e-4 of their standard deviation.
     """
-    try:
-        import torch
-    except ImportError:
-        raise ImportError(
-            'to_torch needs torch: pip install "sparsetoken[torch]"; export needs nothing'
-        ) from None
+    torch = import_extra("torch", "to_torch", "torch")
 
-    class Probe(torch.nn.Module):  # type: ignore[misc]
+    class Probe(torch.nn.Module):  # type: ignore[misc, name-defined]
         """Scores of sequences; see ``sparsetoken.to_torch``."""
 
         def __init__(self, tensors: dict[str, Array]) -> None:
@@ -208,7 +194,7 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
         "shift": stack.weights.sum() * stack.shift,
         "threshold": check_real("threshold", threshold),
     }
-    return {name: np.array(tensor, dtype=np.float64) for name, tensor in tensors.items()}
+    return {name: np.array(tensor, dtype=np.float64, order="C") for name, tensor in tensors.items()}
 
 
 def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:
@@ -220,9 +206,8 @@ def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:
         vectors = (vector[np.newaxis, np.newaxis] for vector in (member.query, member.coef))
         return *vectors, np.zeros(1), np.ones(1), np.full((1, 1), member.intercept), np.ones(1)
     if not isinstance(member, AttentionHeads):
-        kind = member.describe()[0].get("model", member.name)
         raise ValueError(
-            f"the member {kind!r} (weight {weight:.2f}) cannot be written as tensors: fit "
+            f"the member {member.kind!r} (weight {weight:.2f}) cannot be written as tensors: fit "
             "AttentionClassifier to the same data and export that; it has the other members"
         )
     if member.contiguous or member.sums_evidence:

@@ -1,7 +1,7 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -22,7 +22,7 @@ from sparsetoken.estimators.folds import (
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import likely_kinds
-from sparsetoken.estimators.stack import Stack, fit_stack, remember, weigh_members
+from sparsetoken.estimators.stack import Stack, remember, weigh_members
 from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.data import Data, MemoryData, one_blas_thread
 from sparsetoken.sequences.grouping import align_labels
@@ -37,6 +37,7 @@ class StackClassifier(SequenceClassifier):
     random_state: Any
     n_jobs: int | None
     stack_: Stack
+    token_scale_: Annotated[Any, "d"]
 
     def as_stack(self) -> Stack:
         """Return the fitted stack of members."""
@@ -132,7 +133,8 @@ class StackClassifier(SequenceClassifier):
             folds = _folds_within(part, rows, folds)
         seed = int(rng.integers(2**31))
         judged = part = replace(part, folds=folds, seed=seed)
-        self.stack_, held_out = fit_stack(members, part)
+        scores, center = [member.fit(part) for member in members], part.standard.mean
+        self.stack_, held_out = weigh_members(members, part, scores, center)
         if fraction < 1.0:  # from there a few steps on all samples
             everyone = replace(everyone, folds=unseen, seed=seed)
             for member in members:

@@ -1,7 +1,7 @@
 """Trees on statistics of a sequence's tokens: for labels that the sequence as a whole decides."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,12 @@ _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
 class Forest(NamedTuple):
     """Trees of scikit-learn as arrays, which files can hold without pickle."""
 
-    roots: Array  # (trees,): the first node of each
-    left: Array  # (nodes,): the next node if the feature is at most the threshold; −1 in leaves
-    right: Array
-    feature: Array
-    threshold: Floats
-    value: Array  # (nodes, classes): their chances
+    roots: Annotated[Any, "t"]  # the first node of each tree
+    left: Annotated[Any, "n"]  # the next node if the feature is at most the threshold; −1 in leaves
+    right: Annotated[Any, "n"]
+    feature: Annotated[Any, "n"]
+    threshold: Annotated[Any, "n"]
+    value: Annotated[Any, "nc"]  # chances of the classes
 
 
 @dataclass
@@ -50,8 +50,8 @@ class Trees(Member):
 
     name = "statistics"
     n_trees: int = 500  # in the forests of all folds together
-    unit: Any = None  # (d,): powers of two that bring features into the range of single precision
-    levels: Any = None  # (levels, d), which tokens are counted beyond
+    unit: Annotated[Any, "d"] = None  # powers of two that bring features into single precision
+    levels: Annotated[Any, "ld"] = None  # which tokens are counted beyond
     forests: list[Forest] = field(default_factory=list)  # two for each fold
 
     def __post_init__(self) -> None:
@@ -103,9 +103,7 @@ class Trees(Member):
         """Return the scores (n, 2, C) of sequences."""
         return forest_scores(self._rows(data), self.forests)
 
-    def describe(self) -> list[dict[str, Any]]:
-        """Return what the trees see."""
-        return [{"model": "statistics"}, {"model": "fractions"}]
+    n_scores = 2
 
     def _rows(self, data: Data) -> NDArray[np.float32]:
         counts = data.lengths[:, np.newaxis].astype(np.float32)
