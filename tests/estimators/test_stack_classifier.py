@@ -143,3 +143,16 @@ def test_reliability_estimates_the_cosine():
             actual.append(abs(model.query_ @ truth.direction) / norm if norm > 0 else 0.0)
         assert low <= np.mean(found) <= high
         assert abs(np.mean(found) - np.mean(actual)) < 0.2
+
+
+def test_samples_without_weight_decide_nothing():
+    """Nor do their lengths: of shorter ones the model would expect fewer signal tokens."""
+    X, y = st.SparseTokenProblem(10, n_signal=2, signal=4.0).sample(150, 6, random_state=0)
+    cv = [(np.arange(20, 60), np.arange(20)), (np.arange(40), np.arange(40, 60))]
+    without = st.BayesAttentionClassifier(cv=cv, random_state=0).fit(X[:60], y[:60])
+    sequences, weight = [*X[:60], *X[60:, :2]], np.repeat([1.0, 0.0], [60, 90])
+    model = st.BayesAttentionClassifier(cv=cv, random_state=0)
+    model.fit(sequences, y, sample_weight=weight)
+    expected = without.decision_function(X)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-6 * expected.std())
+    assert model.reference_.lengths.tolist() == [10.0, 10.0]

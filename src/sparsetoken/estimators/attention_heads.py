@@ -88,7 +88,7 @@ class AttentionHeads(Heads):
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
-        self.reference_length = float(np.median(training.data.lengths))
+        self.reference_length = float(np.median(training.lengths))
         self._learn(training, training.fit_weights)
         return self.held_out(training)
 

@@ -54,6 +54,11 @@ class TrainingSamples:
         """Labels ±1: one column for two classes, else one for each."""
         return class_signs(self.index)
 
+    @property
+    def lengths(self) -> Indices:
+        """Numbers of tokens of the samples that have a weight."""
+        return self.data.lengths[self.weights > 0]
+
     @cached_property
     def all_data(self) -> Data:
         """The sequences, with the unlabelled ones at the end."""

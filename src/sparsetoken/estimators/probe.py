@@ -63,9 +63,18 @@ def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 
     (1, 20)
     """
     tensors = _tensors(classifier, threshold)
-    safetensors = import_extra("safetensors.numpy", "export")
+    header: dict[str, Any] = {"__metadata__": _metadata(classifier)}
+    place = 0
+    for name, tensor in tensors.items():
+        places = [place, place + tensor.nbytes]
+        header[name] = {"dtype": "F64", "shape": tensor.shape, "data_offsets": places}
+        place += tensor.nbytes
+    text = json.dumps(header).encode()  # the package safetensors draws the order of the metadata
+    text += b" " * (-len(text) % 8)  # so that the numbers are aligned
+    numbers = (tensor.astype("<f8").tobytes() for tensor in tensors.values())
+    content = b"".join([len(text).to_bytes(8, "little"), text, *numbers])
     with replaced(path) as file:
-        file.write_bytes(safetensors.save(tensors, _metadata(classifier)))
+        file.write_bytes(content)
 
 
 def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
@@ -194,7 +203,7 @@ def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
         "shift": stack.weights.sum() * stack.shift,
         "threshold": check_real("threshold", threshold),
     }
-    return {name: np.array(tensor, dtype=np.float64, order="C") for name, tensor in tensors.items()}
+    return {name: np.array(tensor, dtype=np.float64) for name, tensor in tensors.items()}
 
 
 def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:

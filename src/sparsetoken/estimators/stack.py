@@ -238,12 +238,13 @@ class Reference:
 def remember(
     data: Data, index: Indices, folds: list[Fold], held_out: Floats, order: Indices
 ) -> Reference:
-    """Return the reference of a fit to these samples; tokens are kept in this random order."""
+    """Return the reference of a fit; ``order`` has the samples with a weight, drawn at random."""
     rows = np.sort(order[np.cumsum(data.lengths[order]) * data.dim <= _KEPT_NUMBERS])
     kept = data.take(rows).sequences if len(rows) else Sequences(np.empty((0, data.dim)), [0])
     fold_of = np.full(len(index), -1)
     for number, fold in enumerate(folds):
         fold_of[fold.held_out] = number
-    lengths = np.array([np.mean(data.lengths), np.quantile(data.lengths, 0.1)])
+    lengths = data.lengths[order]
+    lengths = np.array([np.mean(lengths), np.quantile(lengths, 0.1)])
     samples = kept.tokens, kept.offsets, index[rows], fold_of[rows]
     return Reference(held_out, index, *samples, lengths)

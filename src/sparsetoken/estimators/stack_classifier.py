@@ -1,6 +1,7 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -70,7 +71,7 @@ class StackClassifier(SequenceClassifier):
         with one_blas_thread():
             data, index, weights = self._check_fit(X, y, sample_weight)
             groups = check_groups(align_labels(X, groups, "groups"), len(data))
-            labelled, unlabelled = np.flatnonzero(index >= 0), None
+            labelled, unlabelled, cv = np.flatnonzero(index >= 0), None, self.cv
             far, words = tokens_far_out(data, getattr(self, "feature_names_in_", None))
             if far.any() and not np.setdiff1d(index, index[~far]).size:  # of no class all are
                 words = f"{words}; fit leaves out {int(far.sum())} such of {len(data)}"
@@ -82,13 +83,17 @@ class StackClassifier(SequenceClassifier):
                 unlabelled = data.take(np.flatnonzero((index < 0) & (weights > 0)))
                 data, index, weights = data.take(labelled), index[labelled], weights[labelled]
                 groups = None if groups is None else groups[labelled]
+                if not isinstance(cv, Integral) and not hasattr(cv, "split"):  # row numbers of X
+                    places = np.full(len(far), -1)
+                    places[labelled] = np.arange(len(labelled))
+                    cv = [[rows[rows >= 0] for rows in map(places.take, fold)] for fold in cv]
             labels = self.classes_[index]
             of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
             if not (of_class > 0).all():
                 given = repr(self.class_weight)
                 raise ValueError(f"class_weight must be positive for every class, got {given}")
             weights = weights * of_class[index]
-            self._learn(data, index, weights / weights.sum(), groups, unlabelled)
+            self._learn(data, index, weights / weights.sum(), groups, unlabelled, cv)
         self.n_passes_ = data.passes.count
         return self
 
@@ -115,14 +120,14 @@ class StackClassifier(SequenceClassifier):
         ]
 
     def _learn(
-        self, data: Data, index: Indices, weights: Floats, groups: Any, unlabelled: Any
+        self, data: Data, index: Indices, weights: Floats, groups: Any, unlabelled: Any, cv: Any
     ) -> tuple[TrainingSamples, Floats]:
         """Fit the stack; return the samples that weighed its members, and its scores of these."""
         rng = generator(self.random_state)
         order, members = natural_order(data), self._members(data.n_tokens)
         everyone = TrainingSamples(data, index, weights, [], order, 0, self.n_jobs, unlabelled)
         part, rows = everyone.enough(rng)
-        unseen, folds = list[Fold](), split(self.cv, index, weights, groups, order, rng)
+        unseen, folds = list[Fold](), split(cv, index, weights, groups, order, rng)
         fraction = float(part.counts().sum() / everyone.counts().sum())
         if fraction < 1.0:
             for fold in folds[:1]:
