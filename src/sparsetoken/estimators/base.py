@@ -29,6 +29,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _multi_class = _semi_supervised = False
+    stack_: Stack
+    token_scale_: Annotated[Any, "d"]
     reference_: Reference | None = None
     half_auc_: float | None = None
     query_reliability_ = 0.0

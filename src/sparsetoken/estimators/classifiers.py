@@ -83,8 +83,6 @@ class SparseTokenClassifier(StackClassifier):
     contiguous: bool = False
     refine_steps: int = 40
     n_trees: int = 500
-    random_state: Any = None
-    n_jobs: int | None = None
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         monotone = check_flag("monotone", self.monotone)
@@ -173,11 +171,7 @@ class AttentionClassifier(StackClassifier):
     reg: float | str = "auto"
     shrinkage: float | str | None = "auto"
     _: KW_ONLY
-    class_weight: Any = None
-    cv: Any = 5
     refine_steps: int = 40
-    random_state: Any = None
-    n_jobs: int | None = None
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         steps = check_count("refine_steps", self.refine_steps)
@@ -248,8 +242,6 @@ class BayesAttentionClassifier(StackClassifier):
     _semi_supervised = True
     n_kinds: int | str = "auto"
     contiguous: bool = False
-    random_state: Any = None
-    n_jobs: int | None = None
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)

@@ -1,6 +1,6 @@
 """Classifiers with one linear readout: of the mean token, of all tokens, of what a query sees."""
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -89,6 +89,7 @@ class PositionHead(LinearHead):
 class LinearClassifier(SequenceClassifier):
     """A classifier of two classes whose fit ends with a readout of features."""
 
+    query_: Annotated[Any, "d"]
     coef_: Annotated[Any, "d"]
     intercept_: float
 
@@ -266,7 +267,6 @@ class TwoStepAttentionClassifier(LinearClassifier):
     0.958
     """
 
-    query_: Annotated[Any, "d"] = field(init=False)
     split: float = 0.5
     beta: float = 1.0
     _: KW_ONLY

@@ -1,8 +1,8 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -29,16 +29,16 @@ from sparsetoken.sequences.data import Data, MemoryData, one_blas_thread
 from sparsetoken.sequences.grouping import align_labels
 
 
+@dataclass(eq=False, repr=False)
 class StackClassifier(SequenceClassifier):
     """A classifier that is a list of members, weighed by their scores of held-out samples."""
 
+    _: KW_ONLY
+    class_weight: Any = None
+    cv: Any = 5
+    random_state: Any = None
+    n_jobs: int | None = None
     _multi_class = True
-    class_weight: Any
-    cv: Any
-    random_state: Any
-    n_jobs: int | None
-    stack_: Stack
-    token_scale_: Annotated[Any, "d"]
 
     def as_stack(self) -> Stack:
         """Return the fitted stack of members."""

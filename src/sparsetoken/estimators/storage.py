@@ -59,7 +59,7 @@ RECORDS = {
 """Members, and what else a fitted classifier consists of: a new member is listed here. An array is
 annotated with its shape, which compiled loops rely on: a letter for the size of an axis. d, c and C
 are the classifier's features, classes and scores, v is features times tokens; any other letter is
-the same number throughout a record. One with "?" may be None."""
+the same number throughout a record."""
 
 
 def save(
@@ -264,10 +264,9 @@ def _check_shapes(record: Any, sizes: dict[str, int]) -> None:
         if get_origin(hint) is not Annotated:
             continue
         kind, letters = get_args(hint)
-        array = getattr(record, name)
-        if array is None and letters.endswith("?"):
+        array = getattr(record, name, None)
+        if array is None:
             continue
-        letters = letters.rstrip("?")
         wanted = tuple(
             int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
             for letter, size in zip(letters, array.shape, strict=False)

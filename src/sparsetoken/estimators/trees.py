@@ -53,6 +53,7 @@ class Trees(Member):
     unit: Annotated[Any, "d"] = None  # powers of two that bring features into single precision
     levels: Annotated[Any, "ld"] = None  # which tokens are counted beyond
     forests: list[Forest] = field(default_factory=list)  # two for each fold
+    stand_together: bool = False  # of a fit that has seen no sample that is held out
 
     def __post_init__(self) -> None:
         for forest in self.forests:
@@ -96,8 +97,7 @@ class Trees(Member):
 
     def refine(self, training: TrainingSamples) -> None:
         """Let the forests of some of the samples stand together for those without the fold."""
-        if training.folds:
-            self.forests = [_together(self.forests[half::2]) for half in (0, 1)]
+        self.stand_together = True
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, 2, C) of sequences."""
@@ -113,7 +113,8 @@ class Trees(Member):
 
     def without_fold(self, fold: int) -> Self:
         """Return the forests that were grown without a fold."""
-        return replace(self, forests=self.forests[2 * fold : 2 * fold + 2])
+        kept = self.forests if self.stand_together else self.forests[2 * fold : 2 * fold + 2]
+        return replace(self, forests=kept)
 
     def summarize(self, token: Array) -> Any:
         """Return count, mean, squared deviations, those beyond levels, largest and smallest."""
@@ -185,20 +186,6 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices, features: Indices) -
         threshold=np.concatenate([tree.threshold for tree in grown]),
         value=value,
     )
-
-
-def _together(forests: list[Forest]) -> Forest:
-    """Return the trees of several forests as one."""
-    first = np.cumsum([0, *(len(forest.left) for forest in forests[:-1])])
-    moved = [
-        forest._replace(
-            roots=forest.roots + start,
-            left=np.where(forest.left < 0, -1, forest.left + start),
-            right=np.where(forest.right < 0, -1, forest.right + start),
-        )
-        for forest, start in zip(forests, first.astype(np.int32), strict=True)
-    ]
-    return Forest(*map(np.concatenate, zip(*moved, strict=True)))
 
 
 @njit(nogil=True)
