@@ -76,7 +76,7 @@ class AttentionHeads(Heads):
     sums_evidence: bool = False  # an extra token never lowers the score
     reference_length: float = 1.0  # tokens of a sequence whose sum counts as its mean
     specs: list[HeadSpec] = field(default_factory=list)
-    frequencies: Annotated[Any, "KC"] = None  # of kinds of signal; None: there is one
+    frequencies: Annotated[Any, "KC?"] = None  # of kinds of signal; None: there is one
     aucs: list[float] = field(default_factory=list)  # of held-out samples, if any
 
     def __post_init__(self) -> None:

@@ -214,7 +214,7 @@ class Reference:
 
     scores: Annotated[Any, "nC"]  # of samples that were held out; NaN for those that never were
     classes: Annotated[Indices, "n"]
-    tokens: Annotated[Any, "td"]  # as they were given; None in a model saved without them
+    tokens: Annotated[Any, "td?"]  # as they were given; None in a model saved without them
     offsets: Annotated[Any, "o"]
     kept_classes: Annotated[Indices, "m"]
     kept_folds: Annotated[Indices, "m"]

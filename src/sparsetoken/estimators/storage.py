@@ -59,7 +59,7 @@ RECORDS = {
 """Members, and what else a fitted classifier consists of: a new member is listed here. An array is
 annotated with its shape, which compiled loops rely on: a letter for the size of an axis. d, c and C
 are the classifier's features, classes and scores, v is features times tokens; any other letter is
-the same number throughout a record."""
+the same number throughout a record. One with "?" may be None."""
 
 
 def save(
@@ -261,12 +261,12 @@ def _check_shapes(record: Any, sizes: dict[str, int]) -> None:
     """Refuse arrays whose shapes do not go together: compiled loops would leave them."""
     sizes = dict(sizes)
     for name, hint in get_type_hints(type(record), include_extras=True).items():
-        if get_origin(hint) is not Annotated:
+        if get_origin(hint) is not Annotated or not hasattr(record, name):
             continue
-        kind, letters = get_args(hint)
-        array = getattr(record, name, None)
-        if array is None:
+        (kind, letters), array = get_args(hint), getattr(record, name)
+        if array is None and letters.endswith("?"):
             continue
+        letters = letters.rstrip("?")
         wanted = tuple(
             int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
             for letter, size in zip(letters, array.shape, strict=False)
