@@ -73,7 +73,9 @@ class StackClassifier(SequenceClassifier):
             groups = check_groups(align_labels(X, groups, "groups"), len(data))
             labelled, unlabelled, cv = np.flatnonzero(index >= 0), None, self.cv
             far, words = tokens_far_out(data, getattr(self, "feature_names_in_", None))
-            if far.any() and not np.setdiff1d(index, index[~far]).size:  # of no class all are
+            used = weights > 0
+            # Some of each class must remain.
+            if far.any() and not np.setdiff1d(index[used], index[used & ~far]).size:
                 words = f"{words}; fit leaves out {int(far.sum())} such of {len(data)}"
                 warn_caller(f"{words}: mend or clip these values if they should count", UserWarning)
                 weights = np.where(far, 0.0, weights)
@@ -86,8 +88,8 @@ class StackClassifier(SequenceClassifier):
                 if not isinstance(cv, Integral) and not hasattr(cv, "split"):  # row numbers of X
                     places = np.full(len(far), -1)
                     places[labelled] = np.arange(len(labelled))
-                    cv = [[rows[rows >= 0] for rows in map(places.take, fold)] for fold in cv]
-            labels = self.classes_[index]
+                    cv = [[places[rows][places[rows] >= 0] for rows in fold] for fold in cv]
+            labels = self.classes_[index[weights > 0]]
             of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
             if not (of_class > 0).all():
                 given = repr(self.class_weight)
