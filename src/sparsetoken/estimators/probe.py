@@ -155,13 +155,25 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
 
 
 def _log_choices(torch: Any, scores: Any, degree: int) -> Any:
-    """Return the log of Σ exp(sum of scores) over choices of 0, 1, ... ``degree`` tokens, first."""
-    logs, before = [torch.zeros_like(scores[:, 0])], torch.zeros_like(scores)
-    for _ in range(degree):  # each token with choices of one less among those before it
-        sums = torch.logcumsumexp(before + scores, 1)
-        logs.append(sums[:, -1])
-        before = torch.cat([torch.full_like(sums[:, :1], _NEVER), sums[:, :-1]], 1)
-    return torch.stack(logs)
+    """Return the log of Σ exp(sum of scores) over choices of 0, 1, ... ``degree`` tokens, first.
+
+    Halves of a sequence are joined, again and again: single precision then loses as many roundings
+    as there are halvings, not as there are tokens. Apple's processors have no ``logcumsumexp``
+    before torch 2.9.
+    """
+    blocks = torch.stack([torch.zeros_like(scores), scores])
+    while blocks.shape[2] > 1 or len(blocks) <= degree:
+        nothing = torch.full_like(blocks[:, :, :1], _NEVER)
+        nothing[0] = 0.0
+        if blocks.shape[2] % 2:
+            blocks = torch.cat([blocks, nothing], 2)
+        first, second = blocks[:, :, ::2], blocks[:, :, 1::2]
+        most = len(blocks) - 1
+        taken = [slice(max(0, n - most), n + 1) for n in range(min(2 * most, degree) + 1)]
+        blocks = torch.stack(
+            [torch.logsumexp(first[part] + second[part].flip(0), 0) for part in taken]
+        )
+    return blocks[:, :, 0]
 
 
 def _tensors(classifier: Any, threshold: float) -> dict[str, Array]:
