@@ -125,3 +125,12 @@ def test_flags_are_checked():
             classifier(contiguous="no").fit(X, y)
     with pytest.raises(ValueError, match="monotone must be True or False, got 'no'"):
         st.SparseTokenClassifier(monotone="no").fit(X, y)
+
+
+def test_rows_in_cv_are_those_given_among_unlabelled_samples_too():
+    X, y = st.SparseTokenProblem(6, signal=5.0).sample(60, 5, random_state=0)
+    some = np.where(np.arange(60) % 3 == 0, -1, y)
+    cv = [(np.arange(30, 60), np.arange(30)), (np.arange(30), np.arange(30, 45))]
+    reference = st.BayesAttentionClassifier(cv=cv, random_state=0).fit(X, some).reference_
+    given = np.flatnonzero(some >= 0)
+    assert np.isfinite(reference.scores[:, 0]).tolist() == (given < 45).tolist()

@@ -48,6 +48,7 @@ def test_labels_that_are_objects(classifier):
         (np.ones(3), "sample_weight must have shape"),
         (-np.ones(120), "finite and non-negative"),
         (np.full(120, np.nan), "finite and non-negative"),
+        (np.full(120, 1e308), "and so must its sum"),
         (np.where(Y == 1, 1.0, 0.0), "must not be zero on all samples of a class"),
     ],
 )

@@ -136,7 +136,7 @@ def test_what_is_no_tensor_is_refused(tmp_path):
 
 def test_without_torch(fitted, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r'pip install "sparsetoken\[torch\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'sparsetoken\[torch\]'"):
         st.to_torch(fitted[0])
 
 

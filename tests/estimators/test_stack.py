@@ -84,7 +84,6 @@ def test_a_fit_keeps_tokens_classes_and_folds_of_its_samples():
     [
         ({"classes": np.array([0, 2])}, "class that does not exist"),
         ({"kept_classes": np.array([-1])}, "class that does not exist"),
-        ({"kept_folds": np.array([0.5])}, "must be integers"),
         ({"offsets": np.array([0, 1, 2])}, "not those of the kept sequences"),
         ({"offsets": np.array([0, 9])}, "offsets must run from 0"),
     ],

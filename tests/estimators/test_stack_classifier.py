@@ -143,3 +143,36 @@ def test_reliability_estimates_the_cosine():
             actual.append(abs(model.query_ @ truth.direction) / norm if norm > 0 else 0.0)
         assert low <= np.mean(found) <= high
         assert abs(np.mean(found) - np.mean(actual)) < 0.2
+
+
+def test_samples_without_weight_decide_nothing():
+    """Nor do their lengths: of shorter ones the model would expect fewer signal tokens."""
+    X, y = st.SparseTokenProblem(10, n_signal=2, signal=4.0).sample(150, 6, random_state=0)
+    cv = [(np.arange(20, 60), np.arange(20)), (np.arange(40), np.arange(40, 60))]
+    without = st.BayesAttentionClassifier(cv=cv, random_state=0).fit(X[:60], y[:60])
+    sequences, weight = [*X[:60], *X[60:, :2]], np.repeat([1.0, 0.0], [60, 90])
+    model = st.BayesAttentionClassifier(cv=cv, random_state=0)
+    model.fit(sequences, y, sample_weight=weight)
+    expected = without.decision_function(X)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-6 * expected.std())
+    assert model.reference_.lengths.tolist() == [10.0, 10.0]
+
+
+def test_balanced_classes_are_those_of_samples_with_weight():
+    X, y = st.SparseTokenProblem(6, signal=4.0).sample(120, 5, random_state=0)
+    cv = [(np.arange(30, 60), np.arange(30)), (np.arange(30), np.arange(30, 60))]
+    options = {"cv": cv, "class_weight": "balanced", "random_state": 0, "refine_steps": 5}
+    y[60:] = 1
+    without = st.AttentionClassifier(**options).fit(X[:60], y[:60]).decision_function(X)
+    weight = np.repeat([1.0, 0.0], 60)
+    scores = st.AttentionClassifier(**options).fit(X, y, weight).decision_function(X)
+    np.testing.assert_allclose(scores, without, atol=1e-6 * without.std())
+
+
+def test_the_only_sample_of_a_class_with_a_weight_stays_though_it_is_far_out():
+    X, y = st.SparseTokenProblem(6, signal=4.0).sample(120, 5, random_state=0)
+    only = np.flatnonzero(y == 1)[0]
+    X[only, 0, 0] = 1e5
+    weight = np.where(np.arange(120) == only, 1.0, y == 0)
+    model = st.AttentionClassifier(refine_steps=5).fit(X, y, sample_weight=weight)
+    assert np.isfinite(model.decision_function(X)).all()

@@ -7,7 +7,7 @@ have. A negative a collects evidence for the other class.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,7 @@ class AttentionHeads(Heads):
 
     name = "attention"
     kind = "attention"  # what ``heads_`` calls them
+    directions: Annotated[Any, "FKCd"] = None
     pooled: ClassVar[bool] = False
     contiguous: bool = False
     tolerance: ClassVar[float] = 1e-5
@@ -75,7 +76,7 @@ class AttentionHeads(Heads):
     sums_evidence: bool = False  # an extra token never lowers the score
     reference_length: float = 1.0  # tokens of a sequence whose sum counts as its mean
     specs: list[HeadSpec] = field(default_factory=list)
-    frequencies: Any = None  # (directions, C), of kinds of signal; None: there is one
+    frequencies: Annotated[Any, "KC?"] = None  # of kinds of signal; None: there is one
     aucs: list[float] = field(default_factory=list)  # of held-out samples, if any
 
     def __post_init__(self) -> None:
@@ -87,7 +88,7 @@ class AttentionHeads(Heads):
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
-        self.reference_length = float(np.median(training.data.lengths))
+        self.reference_length = float(np.median(training.lengths))
         self._learn(training, training.fit_weights)
         return self.held_out(training)
 
@@ -139,26 +140,24 @@ class AttentionHeads(Heads):
         numbers = self.temperatures, self.n_signal
         return EvidencePooling(*numbers, self.contiguous, length, joined)
 
-    def describe(self) -> list[dict[str, Any]]:
-        """Return what there is to say about each head."""
-        return [
-            {"model": self.kind, **spec._asdict(), "auc": self.aucs[k] if self.aucs else None}
-            for k, spec in enumerate(self.specs)
-        ]
+    @property
+    def n_scores(self) -> int:
+        """One for each way to fit a head."""
+        return len(self.specs)
 
     def heads(self, weights: Floats, scales: Floats, shift: Floats) -> list[Head]:
         """Return the heads as users see them: with their weights, scaled, and shifted alike."""
         classes: Any = 0 if len(shift) == 1 else slice(None)  # two classes have one score
         heads = []
         for row, k in enumerate(np.repeat(np.arange(len(weights)), self.n_kinds)):
-            about = self.describe()[k]
+            spec, auc = self.specs[k], self.aucs[k] if self.aucs else None
             frequency = 1.0 if self.frequencies is None else self.frequencies[row, 0]
-            query = self.directions[0, row] * (0.0 if self.pooled else 1.0) / about["temperature"]
+            about = spec._asdict() | {"temperature": float(spec.temperature * scales[k])}
+            about |= {"model": self.kind, "auc": auc, "weight": float(weights[k] * frequency)}
+            query = self.directions[0, row] * (0.0 if self.pooled else 1.0) / spec.temperature
             coef, intercept = (a[0, row] * scales[k] for a in (self.directions, self.intercepts))
-            about |= {"temperature": float(about["temperature"] * scales[k])}
-            about |= {"query": query[classes], "coef": coef[classes]}
-            about |= {"intercept": (intercept + shift)[classes]}
-            heads.append(Head(**about, weight=float(weights[k] * frequency)))
+            vectors = (array[classes] for array in (query, coef, intercept + shift))
+            heads.append(Head(**about, **dict(zip(Head._fields[-3:], vectors, strict=True))))
         return heads
 
     @property

@@ -1,7 +1,7 @@
 """What all the classifiers share: checked input, labels, scores, and the questions they answer."""
 
 import importlib
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,13 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     One that holds samples out in ``fit`` sets ``reference_``, from which thresholds are found.
     """
 
-    _multi_class = False
+    _multi_class = _semi_supervised = False
+    stack_: Stack
+    token_scale_: Annotated[Any, "d"]
     reference_: Reference | None = None
     half_auc_: float | None = None
     query_reliability_ = 0.0
+    classes_: Annotated[Array, "c"]
     feature_names_in_: Array
     fingerprints_: NDArray[np.uint64]
 
@@ -225,14 +228,18 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return data, index, check_sample_weight(sample_weight, index)
 
     def _check_labels(self, y: Any, n_samples: int) -> Indices:
-        """Return the number of each label's class."""
+        """Return the number of each label's class, -1 for sequences without a label."""
         y = column_or_1d(np.asarray(y), warn=True)
         if len(y) != n_samples:
             raise ValueError(
                 f"X and y must have the same length, got {n_samples} sequences and {len(y)} labels"
             )
+        index, labelled = np.full(len(y), -1), np.ones(len(y), dtype=bool)
+        if self._semi_supervised and y.dtype.kind in "if" and np.unique(y[y != -1]).size > 1:
+            labelled = y != -1
+        y = y[labelled]
         check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
+        self.classes_, index[labelled] = np.unique(y, return_inverse=True)
         if self.classes_.size == 1:
             raise ValueError(
                 f"y must hold two classes, got one class: {self.classes_.tolist()[0]!r}"

@@ -4,9 +4,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
-from sparsetoken._types import Floats, Indices
+from sparsetoken._types import Floats
 from sparsetoken._validation import check_count, check_flag, check_real
 from sparsetoken.estimators.answers import describe_fit
 from sparsetoken.estimators.attention_heads import AttentionHeads, PooledHeads, Shrinkages
@@ -16,7 +15,6 @@ from sparsetoken.estimators.posterior_heads import PosteriorHeads
 from sparsetoken.estimators.stack_classifier import StackClassifier
 from sparsetoken.estimators.trees import Trees
 
-_UNLABELLED = -1
 _OPERATIONS, _LEAST_TOKENS = 2**31, 1000  # to look at the tokens' noise
 
 
@@ -85,8 +83,6 @@ class SparseTokenClassifier(StackClassifier):
     contiguous: bool = False
     refine_steps: int = 40
     n_trees: int = 500
-    random_state: Any = None
-    n_jobs: int | None = None
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         monotone = check_flag("monotone", self.monotone)
@@ -175,11 +171,7 @@ class AttentionClassifier(StackClassifier):
     reg: float | str = "auto"
     shrinkage: float | str | None = "auto"
     _: KW_ONLY
-    class_weight: Any = None
-    cv: Any = 5
     refine_steps: int = 40
-    random_state: Any = None
-    n_jobs: int | None = None
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         steps = check_count("refine_steps", self.refine_steps)
@@ -247,28 +239,14 @@ class BayesAttentionClassifier(StackClassifier):
     class_weight: Any = None
     cv: Any = 5
     _: KW_ONLY
+    _semi_supervised = True
     n_kinds: int | str = "auto"
     contiguous: bool = False
-    random_state: Any = None
-    n_jobs: int | None = None
 
     def _members(self, n_tokens: int | None) -> list[Member]:
         contiguous = check_flag("contiguous", self.contiguous)
         kinds = None if self.n_kinds == "auto" else check_count("n_kinds", self.n_kinds)
         return [PosteriorHeads(either_class=False, contiguous=contiguous, wanted_kinds=kinds)]
-
-    def _check_labels(self, y: Any, n_samples: int) -> Indices:
-        """Return the number of each label's class, -1 for sequences without a label."""
-        labels = column_or_1d(np.asarray(y), warn=True)
-        labelled = np.ones(len(labels), dtype=bool)
-        if labels.dtype.kind in "if":
-            labelled = labels != _UNLABELLED
-            if np.unique(labels[labelled]).size < 2:
-                labelled[:] = True
-        index = np.full(len(labels), _UNLABELLED)
-        n_labelled = n_samples - int((~labelled).sum())
-        index[labelled] = super()._check_labels(labels[labelled], n_labelled)
-        return index
 
     def _learn(self, *samples: Any) -> tuple[TrainingSamples, Floats]:
         training, held_out = super()._learn(*samples)

@@ -111,8 +111,10 @@ def check_sample_weight(sample_weight: Any, index: Indices) -> Floats:
         raise ValueError(
             f"sample_weight must have shape ({len(index)},), one per sequence, got {weights.shape}"
         )
-    if not np.isfinite(weights).all() or weights.min() < 0:
-        raise ValueError("sample_weight must be finite and non-negative")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total) or weights.min() < 0:
+        raise ValueError("sample_weight must be finite and non-negative, and so must its sum")
     if not np.bincount(index[index >= 0], weights[index >= 0]).all():
         raise ValueError("sample_weight must not be zero on all samples of a class")
-    return weights / weights.sum()
+    return weights / total

@@ -7,7 +7,7 @@ the mean kernel of their pairs of tokens, in the span of a few landmarks.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
@@ -32,15 +32,16 @@ _AT_ONCE = 512  # tokens whose kernels are in the processor's cache together
 class KernelHeads(Heads):
     """Heads whose directions are the coefficients of the landmarks, (fits, K, C, M)."""
 
-    name = "pooled"
-    mean: Any = None
-    scale: Any = None  # (d,): what scales a token
-    landmarks: Any = None  # (M, d), scaled tokens
-    gammas: Any = None  # (K,), each four times the one before
+    name, kind = "pooled", "kernel"
+    mean: Annotated[Any, "d"] = None
+    scale: Annotated[Any, "d"] = None  # what scales a token
+    landmarks: Annotated[Any, "md"] = None  # scaled tokens
+    gammas: Annotated[Any, "K"] = None  # each four times the one before
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit all heads to all samples and without each fold, all of them together."""
-        self.mean, self.scale = training.mean, training.scale
+        standard = training.standard
+        self.mean, self.scale = standard.mean, standard.scale
         self.landmarks = (_pick_tokens(training) - self.mean) * self.scale
         squared = _squared_distances(self.landmarks, self.landmarks)
         apart = squared[np.triu_indices(len(squared), 1)]
@@ -79,9 +80,10 @@ class KernelHeads(Heads):
             sums[rows, k] += np.add.reduceat(kernel, starts)
         return sums / sequences.lengths[:, np.newaxis, np.newaxis]
 
-    def describe(self) -> list[dict[str, Any]]:
-        """Return the widths of the kernels."""
-        return [{"model": "kernel", "gamma": float(gamma)} for gamma in self.gammas]
+    @property
+    def n_scores(self) -> int:
+        """One for each width."""
+        return len(self.gammas)
 
     def _kernels(self, tokens: Array) -> Iterator[tuple[slice, int, Floats]]:
         """Yield some of the tokens, and their kernels with the landmarks: one array, γ after γ."""

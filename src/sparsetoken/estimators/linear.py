@@ -1,7 +1,7 @@
 """Classifiers with one linear readout: of the mean token, of all tokens, of what a query sees."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -89,7 +89,8 @@ class PositionHead(LinearHead):
 class LinearClassifier(SequenceClassifier):
     """A classifier of two classes whose fit ends with a readout of features."""
 
-    coef_: Floats
+    query_: Annotated[Any, "d"]
+    coef_: Annotated[Any, "d"]
     intercept_: float
 
     def __init__(self, reg: float = 1e-2, loss: Any = "logistic") -> None:
@@ -198,6 +199,8 @@ class VectorizedClassifier(LinearClassifier):
     >>> st.VectorizedClassifier().fit(X, y).coef_.shape
     (200,)
     """
+
+    coef_: Annotated[Any, "v"]
 
     def _fit(self, data: Data, sign: Floats, weights: Floats, loss: Loss, reg: float) -> None:
         if not isinstance(data, MemoryData):

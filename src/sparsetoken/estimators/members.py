@@ -7,12 +7,12 @@ out. All else has a default: a new member is ``fit``, ``scores`` and ``without_f
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
 from sparsetoken._types import Array, Floats, Indices
-from sparsetoken.estimators.folds import Fold, class_signs
+from sparsetoken.estimators.folds import Fold, class_signs, selection_rows
 from sparsetoken.estimators.head_pooling import HeadPooling, pooled_scores
 from sparsetoken.sequences.data import Data, MemoryData
 from sparsetoken.sequences.passes import (
@@ -49,16 +49,28 @@ class TrainingSamples:
     n_jobs: int | None = None
     unlabelled: MemoryData | None = None
 
-    def __post_init__(self) -> None:
-        self.signs, weights = class_signs(self.index), self.weights
-        self.all_data = self.data
-        """With the unlabelled sequences at the end."""
-        if self.unlabelled is not None and isinstance(self.data, MemoryData):
-            self.all_data = self.data.followed_by(self.unlabelled)
-            each = 1.0 / np.count_nonzero(weights)
-            weights = np.append(weights, np.full(len(self.unlabelled), each))
-        self.standard = Standard(self.all_data, weights)
-        self.mean, self.scale = self.standard.mean, self.standard.scale
+    @cached_property
+    def signs(self) -> Floats:
+        """Labels ±1: one column for two classes, else one for each."""
+        return class_signs(self.index)
+
+    @property
+    def lengths(self) -> Indices:
+        """Numbers of tokens of the samples that have a weight."""
+        return self.data.lengths[self.weights > 0]
+
+    @cached_property
+    def all_data(self) -> Data:
+        """The sequences, with the unlabelled ones at the end."""
+        if self.unlabelled is None or not isinstance(self.data, MemoryData):
+            return self.data
+        return self.data.followed_by(self.unlabelled)
+
+    @cached_property
+    def standard(self) -> "Standard":
+        """Coordinates of all tokens: an unlabelled sequence weighs as much as a mean one."""
+        each = np.full(len(self.all_data) - len(self.data), 1.0 / np.count_nonzero(self.weights))
+        return Standard(self.all_data, np.append(self.weights, each))
 
     @property
     def fit_weights(self) -> Floats:
@@ -68,6 +80,30 @@ class TrainingSamples:
         for number, fold in enumerate(self.folds, start=1):
             columns[fold.rows, number] = self.weights[fold.rows] / self.weights[fold.rows].sum()
         return columns
+
+    def counts(self, among: Indices | None = None) -> Indices:
+        """Return how many of each class have a weight, of some samples or of all."""
+        rows = self.order if among is None else among
+        return np.bincount(self.index[rows[self.weights[rows] > 0]], minlength=self.index.max() + 1)
+
+    def enough(
+        self, rng: np.random.Generator, among: Indices | None = None
+    ) -> tuple["TrainingSamples", Indices]:
+        """Return as many of some samples as tell enough, and the rows that these are.
+
+        In memory if they fit, else all samples of which only these have a weight.
+        """
+        order = self.order if among is None else self.order[np.isin(self.order, among)]
+        rows, stands_for = selection_rows(self.data, self.index, order, rng)
+        weights = self.weights[rows] * stands_for
+        weights /= weights.sum()
+        if self.data.lengths[rows].sum() * self.data.dim > self.data.memory_budget:
+            of_all = np.zeros(len(self.data))
+            of_all[rows] = weights
+            return replace(self, weights=of_all), np.arange(len(self.data))
+        places, index = np.argsort(self.order)[rows].argsort(), self.index[rows]
+        data = self.data.take(rows)
+        return replace(self, data=data, index=index, weights=weights, order=places), rows
 
 
 class TokenPart(NamedTuple):
@@ -104,7 +140,7 @@ class Member:
 
     def held_out(self, samples: TrainingSamples) -> Floats:
         """Return the scores (K, n, C) of samples by the fits without them, NaN if there is none."""
-        held_out = np.full((len(self.describe()), *samples.signs.shape), np.nan)
+        held_out = np.full((self.n_scores, *samples.signs.shape), np.nan)
         for number, fold in enumerate(samples.folds):
             scores = self.without_fold(number).scores(samples.data.take(fold.held_out))
             held_out[:, fold.held_out] = scores.swapaxes(0, 1)
@@ -124,9 +160,15 @@ class Member:
         """Return each sequence's likeliest kind of signal; None if the member knows one only."""
         return None
 
-    def describe(self) -> list[dict[str, Any]]:
-        """Return what there is to say about each of the K scores."""
-        return [{}]
+    @property
+    def kind(self) -> str:
+        """The name in ``heads_``: several members may have one name in ``members_``."""
+        return self.name
+
+    @property
+    def n_scores(self) -> int:
+        """K, the number of scores for each class."""
+        return 1
 
     # Scores token by token, from a summary of tokens; by default it holds the tokens themselves.
 
@@ -147,8 +189,8 @@ class Member:
 class Heads(Member):
     """Heads that score every token and pool the scores: of all samples, and without each fold."""
 
-    directions: Any = None  # (fits, K, C, d)
-    intercepts: Any = None  # (fits, K, C)
+    directions: Annotated[Any, "FKCm"] = None  # of all samples, and without each fold
+    intercepts: Annotated[Any, "FKC"] = None
 
     def token_scores(self, tokens: Array) -> Floats:
         """Return the scores (tokens, K, C) of tokens."""

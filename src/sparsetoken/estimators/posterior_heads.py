@@ -1,7 +1,7 @@
 """Heads that learn as well as anything can where the model holds: posterior means."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import softmax
@@ -37,10 +37,10 @@ class PosteriorHeads(AttentionHeads):
     kind = "posterior"
     either_class: bool = True  # whether the first of two classes may carry the signal, too
     wanted_kinds: int | None = None  # how many kinds of signal there are; None to find out
-    prior: Any = None  # (K,): how likely these numbers of signal tokens and kinds are
-    strengths: Any = None  # (K,): the signal's strength with these numbers, for the first class
-    strength_errors: Any = None  # (K,): its standard error, from the fits without a fold
-    evidence: Any = None  # (K,): log-likelihood of the labels with these numbers
+    prior: Annotated[Any, "k"] = None  # how likely these numbers of signal tokens and kinds are
+    strengths: Annotated[Any, "k"] = None  # the signal's with these numbers, for the first class
+    strength_errors: Annotated[Any, "k"] = None  # standard errors, from the fits without a fold
+    evidence: Annotated[Any, "k"] = None  # log-likelihood of the labels with these numbers
 
     def fit(self, training: TrainingSamples) -> Floats:
         """Fit a head for each likely number of signal tokens, and of kinds of signal."""

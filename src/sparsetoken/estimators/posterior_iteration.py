@@ -159,7 +159,7 @@ class Iteration:
     @property
     def first_strength(self) -> float:
         """θ² of a signal that can be told from the largest of the other tokens."""
-        return 9.0 + 2.0 * float(np.log(np.mean(self.training.data.lengths)))
+        return 9.0 + 2.0 * float(np.log(np.mean(self.training.lengths)))
 
     def with_numbers(self, columns: Columns, n_signals: Indices) -> list[Columns]:
         """Return columns for each of these numbers of signal tokens, from those for one."""

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._replace import replaced
 from sparsetoken._types import Array, Floats
-from sparsetoken._validation import check_real
+from sparsetoken._validation import check_real, import_extra
 from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.linear import LinearHead
@@ -69,7 +69,7 @@ def export(classifier: Any, path: str | os.PathLike[str], *, threshold: float = 
         places = [place, place + tensor.nbytes]
         header[name] = {"dtype": "F64", "shape": tensor.shape, "data_offsets": places}
         place += tensor.nbytes
-    text = json.dumps(header).encode()
+    text = json.dumps(header).encode()  # the package safetensors draws the order of the metadata
     text += b" " * (-len(text) % 8)  # so that the numbers are aligned
     numbers = (tensor.astype("<f8").tobytes() for tensor in tensors.values())
     content = b"".join([len(text).to_bytes(8, "little"), text, *numbers])
@@ -97,14 +97,9 @@ def to_torch(classifier: Any, *, threshold: float = 0.0) -> Any:
         a model that is moved to another type; tokens of any type are converted. The scores differ
         from ``decision_function`` by less than 1e-4 of their standard deviation.
     """
-    try:
-        import torch
-    except ImportError:
-        raise ImportError(
-            'to_torch needs torch: pip install "sparsetoken[torch]"; export needs nothing'
-        ) from None
+    torch = import_extra("torch", "to_torch", "torch")
 
-    class Probe(torch.nn.Module):  # type: ignore[misc]
+    class Probe(torch.nn.Module):  # type: ignore[misc, name-defined]
         """Scores of sequences; see ``sparsetoken.to_torch``."""
 
         def __init__(self, tensors: dict[str, Array]) -> None:
@@ -163,7 +158,8 @@ def _log_choices(torch: Any, scores: Any, degree: int) -> Any:
     """Return the log of Σ exp(sum of scores) over choices of 0, 1, ... ``degree`` tokens, first.
 
     Halves of a sequence are joined, again and again: single precision then loses as many roundings
-    as there are halvings, not as there are tokens.
+    as there are halvings, not as there are tokens. Apple's processors have no ``logcumsumexp``
+    before torch 2.9.
     """
     blocks = torch.stack([torch.zeros_like(scores), scores])
     while blocks.shape[2] > 1 or len(blocks) <= degree:
@@ -220,9 +216,8 @@ def _heads_of(member: Member, weight: float) -> tuple[Floats, ...]:
         vectors = (vector[np.newaxis, np.newaxis] for vector in (member.query, member.coef))
         return *vectors, np.zeros(1), np.ones(1), np.full((1, 1), member.intercept), np.ones(1)
     if not isinstance(member, AttentionHeads):
-        kind = member.describe()[0].get("model", member.name)
         raise ValueError(
-            f"the member {kind!r} (weight {weight:.2f}) cannot be written as tensors: fit "
+            f"the member {member.kind!r} (weight {weight:.2f}) cannot be written as tensors: fit "
             "AttentionClassifier to the same data and export that; it has the other members"
         )
     if member.contiguous or member.sums_evidence:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -36,11 +36,11 @@ class Stack:
     """
 
     members: list[Member]
-    weights: Any  # (K,), of sum one
-    scales: Any  # (K,): what calibrates each score
-    shift: Any  # (C,)
-    limits: Any  # (2, K): scores are clipped to these, as a rare token can score arbitrarily high
-    center: Any
+    weights: Annotated[Any, "K"]  # of sum one
+    scales: Annotated[Any, "K"]  # what calibrates each score
+    shift: Annotated[Any, "C"]
+    limits: Annotated[Any, "2K"]  # of scores: a rare token can score arbitrarily high
+    center: Annotated[Any, "d"]
 
     def parts(self) -> Iterator[tuple[Member, Floats, Floats]]:
         """Yield each member, with the weights and the scales of its scores."""
@@ -81,19 +81,16 @@ class Stack:
 
     def split(self, values: Array) -> list[Array]:
         """Return what belongs to each member of one value for every score."""
-        return np.split(values, np.cumsum([len(m.describe()) for m in self.members])[:-1])
-
-
-def fit_stack(members: list[Member], training: TrainingSamples) -> tuple[Stack, Floats]:
-    """Fit members and weigh them; return the stack and its scores (n, C) of held-out samples."""
-    held_out = [member.fit(training) for member in members]
-    return weigh_members(members, training, held_out, training.mean)
+        return np.split(values, np.cumsum([m.n_scores for m in self.members])[:-1])
 
 
 def weigh_members(
     members: list[Member], samples: TrainingSamples, held_out: list[Floats], center: Floats
 ) -> tuple[Stack, Floats]:
-    """Weigh fitted members by their scores (K, n, C) of samples; return as :func:`fit_stack`."""
+    """Weigh fitted members by their scores (K, n, C) of samples held out.
+
+    Return the stack, and its scores (n, C) of these samples.
+    """
     scores = np.concatenate(held_out)
     alike = Counter(member.name for member in members)
     priors = [
@@ -215,19 +212,17 @@ class Reference:
     held them out are ``kept_folds``, or −1.
     """
 
-    scores: Any  # (n, C): scores of samples when they were held out; NaN for those that never were
-    classes: Any  # (n,)
-    tokens: Any  # as they were given; None in a model saved without them
-    offsets: Any
-    kept_classes: Any
-    kept_folds: Any
-    lengths: Any  # (2,): mean length of a sequence, and the length that a tenth stays below
+    scores: Annotated[Any, "nC"]  # of samples that were held out; NaN for those that never were
+    classes: Annotated[Indices, "n"]
+    tokens: Annotated[Any, "td?"]  # as they were given; None in a model saved without them
+    offsets: Annotated[Any, "o"]
+    kept_classes: Annotated[Indices, "m"]
+    kept_folds: Annotated[Indices, "m"]
+    lengths: Annotated[Any, "2"]  # mean length of a sequence, and that which a tenth stays below
 
     def check(self, n_classes: int) -> None:
         """Refuse numbers, of a file perhaps, that do not go together."""
         classes = np.concatenate([self.classes, self.kept_classes])
-        if classes.dtype.kind not in "iu" or self.kept_folds.dtype.kind not in "iu":
-            raise ValueError("classes and folds of held-out sequences must be integers")
         if not np.isin(classes, np.arange(n_classes)).all():
             raise ValueError("a held-out sequence is of a class that does not exist")
         kept = 0 if self.tokens is None else len(Sequences(self.tokens, self.offsets))
@@ -243,12 +238,13 @@ class Reference:
 def remember(
     data: Data, index: Indices, folds: list[Fold], held_out: Floats, order: Indices
 ) -> Reference:
-    """Return the reference of a fit to these samples; tokens are kept in this random order."""
+    """Return the reference of a fit; ``order`` has the samples with a weight, drawn at random."""
     rows = np.sort(order[np.cumsum(data.lengths[order]) * data.dim <= _KEPT_NUMBERS])
     kept = data.take(rows).sequences if len(rows) else Sequences(np.empty((0, data.dim)), [0])
     fold_of = np.full(len(index), -1)
     for number, fold in enumerate(folds):
         fold_of[fold.held_out] = number
-    lengths = np.array([np.mean(data.lengths), np.quantile(data.lengths, 0.1)])
+    lengths = data.lengths[order]
+    lengths = np.array([np.mean(lengths), np.quantile(lengths, 0.1)])
     samples = kept.tokens, kept.offsets, index[rows], fold_of[rows]
     return Reference(held_out, index, *samples, lengths)

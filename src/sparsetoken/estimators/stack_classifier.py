@@ -1,6 +1,7 @@
 """What the classifiers for real data share: members weighed by held-out scores."""
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -17,73 +18,27 @@ from sparsetoken.estimators.folds import (
     halves,
     natural_order,
     reliability,
-    selection_rows,
     split,
     tokens_far_out,
 )
 from sparsetoken.estimators.members import Member, TrainingSamples
 from sparsetoken.estimators.posterior_heads import likely_kinds
-from sparsetoken.estimators.stack import Stack, fit_stack, remember, weigh_members
+from sparsetoken.estimators.stack import Stack, remember, weigh_members
 from sparsetoken.sequences.checks import warn_caller
 from sparsetoken.sequences.data import Data, MemoryData, one_blas_thread
 from sparsetoken.sequences.grouping import align_labels
 
 
-@dataclass
-class Labelled:
-    """Sequences, and what is known of each; ``order`` holds all, ordered by their tokens alone.
-
-    ``rows`` are their numbers in what ``fit`` was given.
-    """
-
-    data: Data
-    index: Indices
-    weights: Floats
-    order: Indices
-    rows: Indices
-
-    def counts(self, among: Indices | None = None) -> Indices:
-        """Return how many of each class have a weight, of some samples or of all."""
-        rows = self.order if among is None else among
-        return np.bincount(self.index[rows[self.weights[rows] > 0]], minlength=self.index.max() + 1)
-
-    def enough(self, rng: np.random.Generator, among: Indices | None = None) -> "Labelled":
-        """Return as many of some samples as tell enough: in memory if they fit, else by weights."""
-        order = self.order if among is None else self.order[np.isin(self.order, among)]
-        rows, stands_for = selection_rows(self.data, self.index, order, rng)
-        weights = np.zeros(len(self.data))
-        weights[rows] = self.weights[rows] * stands_for
-        fits = self.data.lengths[rows].sum() * self.data.dim <= self.data.memory_budget
-        if not fits or (isinstance(self.data, MemoryData) and len(rows) == len(self.data)):
-            return replace(self, weights=weights / weights.sum())
-        weights = weights[rows] / weights[rows].sum()
-        places = np.argsort(self.order)[rows].argsort()
-        return Labelled(self.data.take(rows), self.index[rows], weights, places, self.rows[rows])
-
-    def within(self, folds: list[Fold]) -> list[Fold]:
-        """Return folds of all samples as folds of these, but none that fits without a class."""
-        used = self.weights > 0
-        pairs = ([np.isin(self.rows, rows) & used for rows in fold] for fold in folds)
-        return [
-            Fold(np.flatnonzero(fitted), np.flatnonzero(held_out))
-            for fitted, held_out in pairs
-            if held_out.any() and not np.setdiff1d(self.index, self.index[fitted]).size
-        ]
-
-    def training(self, folds: list[Fold], *options: Any) -> TrainingSamples:
-        """Return what members are fitted to; ``options`` are the last fields of that."""
-        return TrainingSamples(self.data, self.index, self.weights, folds, self.order, *options)
-
-
+@dataclass(eq=False, repr=False)
 class StackClassifier(SequenceClassifier):
     """A classifier that is a list of members, weighed by their scores of held-out samples."""
 
+    _: KW_ONLY
+    class_weight: Any = None
+    cv: Any = 5
+    random_state: Any = None
+    n_jobs: int | None = None
     _multi_class = True
-    class_weight: Any
-    cv: Any
-    random_state: Any
-    n_jobs: int | None
-    stack_: Stack
 
     def as_stack(self) -> Stack:
         """Return the fitted stack of members."""
@@ -116,9 +71,11 @@ class StackClassifier(SequenceClassifier):
         with one_blas_thread():
             data, index, weights = self._check_fit(X, y, sample_weight)
             groups = check_groups(align_labels(X, groups, "groups"), len(data))
-            labelled, unlabelled = np.flatnonzero(index >= 0), None
+            labelled, unlabelled, cv = np.flatnonzero(index >= 0), None, self.cv
             far, words = tokens_far_out(data, getattr(self, "feature_names_in_", None))
-            if far.any() and not np.setdiff1d(index, index[~far]).size:  # of no class all are
+            used = weights > 0
+            # Some of each class must remain.
+            if far.any() and not np.setdiff1d(index[used], index[used & ~far]).size:
                 words = f"{words}; fit leaves out {int(far.sum())} such of {len(data)}"
                 warn_caller(f"{words}: mend or clip these values if they should count", UserWarning)
                 weights = np.where(far, 0.0, weights)
@@ -128,13 +85,17 @@ class StackClassifier(SequenceClassifier):
                 unlabelled = data.take(np.flatnonzero((index < 0) & (weights > 0)))
                 data, index, weights = data.take(labelled), index[labelled], weights[labelled]
                 groups = None if groups is None else groups[labelled]
-            labels = self.classes_[index]
+                if not isinstance(cv, Integral) and not hasattr(cv, "split"):  # row numbers of X
+                    places = np.full(len(far), -1)
+                    places[labelled] = np.arange(len(labelled))
+                    cv = [[places[rows][places[rows] >= 0] for rows in fold] for fold in cv]
+            labels = self.classes_[index[weights > 0]]
             of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
             if not (of_class > 0).all():
                 given = repr(self.class_weight)
                 raise ValueError(f"class_weight must be positive for every class, got {given}")
             weights = weights * of_class[index]
-            self._learn(data, index, weights / weights.sum(), groups, unlabelled)
+            self._learn(data, index, weights / weights.sum(), groups, unlabelled, cv)
         self.n_passes_ = data.passes.count
         return self
 
@@ -161,39 +122,41 @@ class StackClassifier(SequenceClassifier):
         ]
 
     def _learn(
-        self, data: Data, index: Indices, weights: Floats, groups: Any, unlabelled: Any
+        self, data: Data, index: Indices, weights: Floats, groups: Any, unlabelled: Any, cv: Any
     ) -> tuple[TrainingSamples, Floats]:
         """Fit the stack; return the samples that weighed its members, and its scores of these."""
         rng = generator(self.random_state)
-        order, rows = natural_order(data), np.arange(len(data))
-        everyone = Labelled(data, index, weights, order, rows)
-        part, unseen = everyone.enough(rng), list[Fold]()
-        folds = split(self.cv, index, weights, groups, order, rng)
+        order, members = natural_order(data), self._members(data.n_tokens)
+        everyone = TrainingSamples(data, index, weights, [], order, 0, self.n_jobs, unlabelled)
+        part, rows = everyone.enough(rng)
+        unseen, folds = list[Fold](), split(cv, index, weights, groups, order, rng)
         fraction = float(part.counts().sum() / everyone.counts().sum())
         if fraction < 1.0:
             for fold in folds[:1]:
                 if (everyone.counts(fold.held_out) >= part.counts()).all():
                     # As many of each class that no fit sees can weigh the members: a fairer judge.
-                    part, unseen = everyone.enough(rng, fold.rows), [fold]
-            folds = part.within(folds)
-        options = int(rng.integers(2**31)), self.n_jobs, unlabelled
-        training = judged = part.training(folds, *options)
-        self.stack_, held_out = fit_stack(self._members(data.n_tokens), training)
+                    part, rows = everyone.enough(rng, fold.rows)
+                    unseen = [fold]
+            folds = _folds_within(part, rows, folds)
+        seed = int(rng.integers(2**31))
+        judged = part = replace(part, folds=folds, seed=seed)
+        scores, center = [member.fit(part) for member in members], part.standard.mean
+        self.stack_, held_out = weigh_members(members, part, scores, center)
         if fraction < 1.0:  # from there a few steps on all samples
-            everything, members = everyone.training(unseen, *options), self.stack_.members
+            everyone = replace(everyone, folds=unseen, seed=seed)
             for member in members:
-                member.refine(everything)
+                member.refine(everyone)
             if unseen:
-                others = everyone.enough(rng, unseen[0].held_out)
-                fold = Fold(np.arange(0), np.flatnonzero(others.weights))
-                judged = others.training([fold], *options)
+                judged, _ = everyone.enough(rng, unseen[0].held_out)
+                judged.folds = [Fold(np.arange(0), np.flatnonzero(judged.weights))]
                 scores = [member.held_out(judged) for member in members]
-                self.stack_, held_out = weigh_members(members, judged, scores, everything.mean)
-        self.token_scale_ = training.scale
+                center = everyone.standard.mean
+                self.stack_, held_out = weigh_members(members, judged, scores, center)
+        self.token_scale_ = part.standard.scale
         kept = judged.order[rng.permutation(len(judged.order))]
         kept = kept[judged.weights[kept] > 0]
         self.reference_ = remember(judged.data, judged.index, judged.folds, held_out, kept)
-        self._name_the_leading_head(training, fraction, rng)
+        self._name_the_leading_head(part, fraction, rng)
         return judged, held_out
 
     def _name_the_leading_head(
@@ -215,3 +178,14 @@ class StackClassifier(SequenceClassifier):
         if columns is not None and not member.pooled:
             queries, self.half_auc_ = member.half_fits(training, spec, columns)
             self.query_reliability_ = reliability(queries, 0.5 * fraction)
+
+
+def _folds_within(part: TrainingSamples, rows: Indices, folds: list[Fold]) -> list[Fold]:
+    """Return folds of all samples as folds of ``rows``, but none that fits without a class."""
+    used = part.weights > 0
+    pairs = ([np.isin(rows, of_fold) & used for of_fold in fold] for fold in folds)
+    return [
+        Fold(np.flatnonzero(fitted), np.flatnonzero(held_out))
+        for fitted, held_out in pairs
+        if held_out.any() and not np.setdiff1d(part.index, part.index[fitted]).size
+    ]

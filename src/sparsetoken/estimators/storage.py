@@ -14,14 +14,14 @@ import sys
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from sparsetoken._replace import replaced
-from sparsetoken._types import Array, Floats
+from sparsetoken._types import Array, Floats, Indices
 from sparsetoken._validation import check_count
 from sparsetoken.estimators import classifiers, linear
 from sparsetoken.estimators.answers import ModelFit
@@ -40,40 +40,26 @@ _RELEASE = sys.modules["sparsetoken"].__version__  # the parent is there, instal
 _HEADER = "header"
 
 Arrays = dict[str, Array]
-Shapes = dict[str, str]
-"""The shape of each array: a letter for the size of an axis. d features, c classes and C scores are
-those of the classifier, v is features times tokens; any other letter is the same number throughout
-a record."""
 
+_DTYPES = {Any: "fiu", Indices: "iu", Array: "biufUSOmM"}
 _LEARNED = re.compile(r"[a-z]\w*[a-z0-9]_")
-_HEADS: Shapes = {"directions": "FrCd", "intercepts": "FrC", "frequencies": "rC"}
-_STACKED: Shapes = {"classes_": "c", "token_scale_": "d"}
-CLASSIFIERS: dict[type, Shapes] = {
-    classifiers.SparseTokenClassifier: _STACKED,
-    classifiers.AttentionClassifier: _STACKED,
-    classifiers.BayesAttentionClassifier: _STACKED,
-    linear.TwoStepAttentionClassifier: {"classes_": "c", "query_": "d", "coef_": "d"},
-    linear.PooledClassifier: {"classes_": "c", "coef_": "d"},
-    linear.VectorizedClassifier: {"classes_": "c", "coef_": "v"},
+CLASSIFIERS = (
+    classifiers.SparseTokenClassifier,
+    classifiers.AttentionClassifier,
+    classifiers.BayesAttentionClassifier,
+    linear.TwoStepAttentionClassifier,
+    linear.PooledClassifier,
+    linear.VectorizedClassifier,
+)
+_MEMBERS = (AttentionHeads, PooledHeads, PosteriorHeads, KernelHeads, Trees)
+RECORDS = {
+    kind.__name__: kind
+    for kind in (*CLASSIFIERS, *_MEMBERS, Forest, HeadSpec, ModelFit, Reference, Stack)
 }
-RECORDS: dict[type, Shapes] = CLASSIFIERS | {
-    AttentionHeads: _HEADS,
-    Forest: {"roots": "R", "value": "Nc"}
-    | dict.fromkeys(("left", "right", "feature", "threshold"), "N"),
-    HeadSpec: {},
-    KernelHeads: {"directions": "FKCM", "intercepts": "FKC", "gammas": "K"}
-    | {"mean": "d", "scale": "d", "landmarks": "Md"},
-    ModelFit: {},
-    PooledHeads: _HEADS,
-    PosteriorHeads: _HEADS
-    | dict.fromkeys(("prior", "strengths", "strength_errors", "evidence"), "K"),
-    Reference: {"scores": "nC", "classes": "n", "tokens": "td", "offsets": "o"}
-    | {"kept_classes": "m", "kept_folds": "m", "lengths": "2"},
-    Stack: {"weights": "K", "scales": "K", "limits": "2K", "shift": "C", "center": "d"},
-    Trees: {"unit": "d", "levels": "ld"},
-}
-"""Members, and what else a fitted classifier consists of: a new member is listed here, with the
-shapes of its arrays, which compiled loops rely on."""
+"""Members, and what else a fitted classifier consists of: a new member is listed here. An array is
+annotated with its shape, which compiled loops rely on: a letter for the size of an axis. d, c and C
+are the classifier's features, classes and scores, v is features times tokens; any other letter is
+the same number throughout a record. One with "?" may be None."""
 
 
 def save(
@@ -214,7 +200,7 @@ def _encode(value: Any, name: str, arrays: Arrays) -> Any:
             return {"objects": _encode(value.tolist(), name, arrays)}
         arrays[name] = value
         return {"array": name}
-    if type(value) in RECORDS:
+    if type(value) in RECORDS.values():
         fields = value._asdict() if hasattr(value, "_asdict") else vars(value)
         if type(value) in CLASSIFIERS:
             learned = {key: item for key, item in fields.items() if _LEARNED.fullmatch(key)}
@@ -234,7 +220,7 @@ def _encode(value: Any, name: str, arrays: Arrays) -> Any:
 
 def _decode_classifier(content: Any, arrays: Arrays) -> Any:
     """Return the classifier that was encoded, with arrays of the right shapes."""
-    kinds, records = {kind.__name__: kind for kind in RECORDS}, []
+    records = []
 
     def decoded(value: Any) -> Any:
         if isinstance(value, list):
@@ -248,11 +234,11 @@ def _decode_classifier(content: Any, arrays: Arrays) -> Any:
             return np.array(decoded(content), dtype=object)
         if kind == "dict":
             return {decoded(key): decoded(item) for key, item in content}
-        if kind != "record" or content not in kinds:
+        if kind != "record" or content not in RECORDS:
             raise ValueError(f"the file names an unknown {kind} {content!r}")
         fields = {key: decoded(item) for key, item in value["fields"].items()}
         learned = {key: fields.pop(key) for key in [*fields] if _LEARNED.fullmatch(key)}
-        record = kinds[content](**fields)
+        record = RECORDS[content](**fields)
         for key, item in learned.items():
             setattr(record, key, item)
         records.append(record)
@@ -274,14 +260,18 @@ def _decode_classifier(content: Any, arrays: Arrays) -> Any:
 def _check_shapes(record: Any, sizes: dict[str, int]) -> None:
     """Refuse arrays whose shapes do not go together: compiled loops would leave them."""
     sizes = dict(sizes)
-    for name, letters in RECORDS[type(record)].items():
-        array = getattr(record, name)
-        if array is None and name in ("tokens", "frequencies"):  # saved without, of one kind
+    for name, hint in get_type_hints(type(record), include_extras=True).items():
+        if get_origin(hint) is not Annotated or not hasattr(record, name):
             continue
+        (kind, letters), array = get_args(hint), getattr(record, name)
+        if array is None and letters.endswith("?"):
+            continue
+        letters = letters.rstrip("?")
         wanted = tuple(
             int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
             for letter, size in zip(letters, array.shape, strict=False)
         )
-        numeric = name == "classes_" or array.dtype.kind in "fiu"
-        if len(array.shape) != len(letters) or wanted != array.shape or not numeric:
+        if len(array.shape) != len(letters) or wanted != array.shape:
             raise ValueError(f"its {name} has shape {array.shape}, not {wanted}")
+        if array.dtype.kind not in _DTYPES[kind]:
+            raise ValueError(f"its {name} holds {array.dtype}")

@@ -1,7 +1,7 @@
 """Trees on statistics of a sequence's tokens: for labels that the sequence as a whole decides."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,12 @@ _SURE = 0.02  # added to both probabilities: so many trees cannot be surer
 class Forest(NamedTuple):
     """Trees of scikit-learn as arrays, which files can hold without pickle."""
 
-    roots: Array  # (trees,): the first node of each
-    left: Array  # (nodes,): the next node if the feature is at most the threshold; −1 in leaves
-    right: Array
-    feature: Array
-    threshold: Floats
-    value: Array  # (nodes, classes): their chances
+    roots: Annotated[Any, "t"]  # the first node of each tree
+    left: Annotated[Any, "n"]  # the next node if the feature is at most the threshold; −1 in leaves
+    right: Annotated[Any, "n"]
+    feature: Annotated[Any, "n"]
+    threshold: Annotated[Any, "n"]
+    value: Annotated[Any, "nc"]  # chances of the classes
 
 
 @dataclass
@@ -50,9 +50,10 @@ class Trees(Member):
 
     name = "statistics"
     n_trees: int = 500  # in the forests of all folds together
-    unit: Any = None  # (d,): powers of two that bring features into the range of single precision
-    levels: Any = None  # (levels, d), which tokens are counted beyond
+    unit: Annotated[Any, "d"] = None  # powers of two that bring features into single precision
+    levels: Annotated[Any, "ld"] = None  # which tokens are counted beyond
     forests: list[Forest] = field(default_factory=list)  # two for each fold
+    stand_together: bool = False  # of a fit that has seen no sample that is held out
 
     def __post_init__(self) -> None:
         for forest in self.forests:
@@ -63,9 +64,9 @@ class Trees(Member):
         magnitude = training.data.per_sample(largest_magnitudes).max(axis=0)
         self.unit = np.ldexp(1.0, -np.frexp(np.maximum(magnitude, 1e-290))[1]) * (magnitude > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            deviation = np.where(training.scale > 0, 1.0 / training.scale, np.inf)
+            deviation = np.where(training.standard.scale > 0, 1.0 / training.standard.scale, np.inf)
             steps = np.outer(_LEVELS, deviation)
-        self.levels = np.where(np.isfinite(steps), training.mean + steps, np.inf)
+        self.levels = np.where(np.isfinite(steps), training.standard.mean + steps, np.inf)
         rows = self._rows(training.data)
         numbers, n_statistics = np.arange(rows.shape[1]), 1 + 4 * len(self.unit)
         halves = numbers[:n_statistics], np.append(0, numbers[n_statistics:])  # 0: the length
@@ -96,16 +97,13 @@ class Trees(Member):
 
     def refine(self, training: TrainingSamples) -> None:
         """Let the forests of some of the samples stand together for those without the fold."""
-        if training.folds:
-            self.forests = [_together(self.forests[half::2]) for half in (0, 1)]
+        self.stand_together = True
 
     def scores(self, data: Data) -> Floats:
         """Return the scores (n, 2, C) of sequences."""
         return forest_scores(self._rows(data), self.forests)
 
-    def describe(self) -> list[dict[str, Any]]:
-        """Return what the trees see."""
-        return [{"model": "statistics"}, {"model": "fractions"}]
+    n_scores = 2
 
     def _rows(self, data: Data) -> NDArray[np.float32]:
         counts = data.lengths[:, np.newaxis].astype(np.float32)
@@ -115,7 +113,8 @@ class Trees(Member):
 
     def without_fold(self, fold: int) -> Self:
         """Return the forests that were grown without a fold."""
-        return replace(self, forests=self.forests[2 * fold : 2 * fold + 2])
+        kept = self.forests if self.stand_together else self.forests[2 * fold : 2 * fold + 2]
+        return replace(self, forests=kept)
 
     def summarize(self, token: Array) -> Any:
         """Return count, mean, squared deviations, those beyond levels, largest and smallest."""
@@ -187,20 +186,6 @@ def _as_arrays(trees: ExtraTreesClassifier, place: Indices, features: Indices) -
         threshold=np.concatenate([tree.threshold for tree in grown]),
         value=value,
     )
-
-
-def _together(forests: list[Forest]) -> Forest:
-    """Return the trees of several forests as one."""
-    first = np.cumsum([0, *(len(forest.left) for forest in forests[:-1])])
-    moved = [
-        forest._replace(
-            roots=forest.roots + start,
-            left=np.where(forest.left < 0, -1, forest.left + start),
-            right=np.where(forest.right < 0, -1, forest.right + start),
-        )
-        for forest, start in zip(forests, first.astype(np.int32), strict=True)
-    ]
-    return Forest(*map(np.concatenate, zip(*moved, strict=True)))
 
 
 @njit(nogil=True)

@@ -11,6 +11,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from sparsetoken._types import Bools, Floats, Indices
 from sparsetoken.estimators.answers import Diagnosis, Finding
+from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import auc_influence, class_signs, mean_auc
 from sparsetoken.estimators.posterior_heads import likely_kinds
@@ -310,9 +311,10 @@ def _tokens_of_the_negatives(model: SequenceClassifier) -> Finding:
 def _sharp_auc(model: SequenceClassifier, temperature: float) -> float:
     """Return the best AUC, on held-out samples, of sharp heads for one of two classes."""
     aucs = [
-        about["auc"] or 0.0
+        auc
         for member in model.as_stack().members
-        for about in member.describe()
-        if about.get("model") == "attention" and about["temperature"] == temperature
+        if isinstance(member, AttentionHeads) and member.kind == "attention"
+        for spec, auc in zip(member.specs, member.aucs, strict=False)
+        if spec.temperature == temperature
     ]
     return max(aucs, default=0.0)
