@@ -115,8 +115,7 @@ def test_the_planner_has_a_classifier_and_what_to_search(name):
     space = model.search_space(PROBLEM)
     assert set(space) <= {*model.settings, "sharpness"}
     for choices in space.values():
-        if isinstance(choices, st.models.Range):
-            assert all(choices.low <= start <= choices.high for start in choices.starts)
+        assert all(choices.low <= start <= choices.high for start in choices.starts)
     with pytest.raises(ValueError, match="'training' is theory and simulation"):
         st.models.get("training").classifier({})
 

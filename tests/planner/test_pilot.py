@@ -277,7 +277,7 @@ def test_answer_interval_and_predictions_agree(weak):
     assert upper[2] == pytest.approx(0.2, rel=0.1)
     assert np.all((lower <= median) & (median <= upper))
     assert np.all(np.diff(pilot.curve.median) <= 0)
-    with pytest.raises(ValueError, match="sizes must be numbers of samples >= 1"):
+    with pytest.raises(ValueError, match="sizes must be a row of numbers of samples >= 1"):
         pilot.predict([0.0])
 
 

@@ -41,6 +41,7 @@ class Attention(ReadoutModel):
         self.architecture = pooling
         if pooling != "attention":
             self.name = pooling  # type: ignore[misc]  # that of the class otherwise
+            self.estimator = ""  # the classifiers attend by softmax
         if ":" in pooling:  # its best weights are not known
             self.predicted = self.predicted - measured("oracle")
 

@@ -52,14 +52,14 @@ class ReadoutModel(Model):
     predicted = TRAINED | measured("capacity", "oracle")
     simulated = TRAINED | {"separable"}
 
-    def search_space(self, problem: Problem) -> dict[str, Range | tuple[str, ...]]:
+    def search_space(self, problem: Problem) -> dict[str, Range]:
         """Return the ridges; the logistic loss has the optimal rule for two Gaussian classes.
 
         The square loss misplaces the bias of rare classes.
         """
         unit, (low, high) = self.feature_variance(problem), RIDGES
         starts = tuple(unit * reg for reg in (low, 1e-3, 1e-1, high))
-        return {"loss": ("logistic",), "reg": Range(unit * low, unit * high, starts)}
+        return {"reg": Range(unit * low, unit * high, starts)}
 
     def feature_variance(self, problem: Problem) -> float:
         """Return the variance of the features that are read out, the unit of the ridge."""
@@ -99,12 +99,7 @@ class ReadoutTheory(OracleTheory):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        architecture: str,
-        size: Size,
-        settings: Settings,
-        curve: list[Any],
+        self, problem: Problem, architecture: str, size: Size, settings: Settings, curve: list[Any]
     ) -> None:
         super().__init__(problem, architecture, settings)
         self.size, self.curve, self.learns_query = size, curve, "split" in settings

@@ -192,9 +192,12 @@ def read_curve(text: str) -> dict[str, Any]:
 
 
 def curve_points(
-    sizes: ArrayLike, tables: dict[Metric, ArrayLike | None], n_test: int, chance: float
+    sizes: ArrayLike, tables: dict[Metric, ArrayLike], n_test: int, chance: float
 ) -> CurvePoints:
-    """Return the points of a curve with their noise: of tests, of draws, and of the family."""
+    """Return the points of a curve with their noise: of tests, of draws, and of the family.
+
+    ``tables`` has what was measured: errors, and areas or recalls.
+    """
     metrics, at, errors = _complete_measurements(sizes, tables)
     size = at / at.max()
     tested = correlated(size.size, CurveNoise.same_tests) / (4.0 * n_test)
@@ -209,16 +212,14 @@ def curve_points(
 
 
 def _complete_measurements(
-    sizes: ArrayLike, tables: dict[Metric, ArrayLike | None]
+    sizes: ArrayLike, tables: dict[Metric, ArrayLike]
 ) -> tuple[list[Metric], Floats, Floats]:
     """Return metrics, and the size and the errors of each measurement that is complete.
 
     A column of repeats becomes sizes that come several times.
     """
-    at = _numbers("sizes", sizes)
-    if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
-        raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {shown(sizes)}")
-    values = {m: _numbers(f"{m.name}s", t) for m, t in tables.items() if t is not None}
+    at = check_sizes(sizes)
+    values = {metric: _numbers(f"{metric.name}s", table) for metric, table in tables.items()}
     if not values:
         raise ValueError("errors, aucs or recalls must be given, got none")
     repeats = next(iter(values.values())).shape[1:]
@@ -231,11 +232,20 @@ def _complete_measurements(
         if np.any((table < 0.0) | (table > 1.0)):
             raise ValueError(f"{metric.name}s must be in [0, 1], got {shown(tables[metric])}")
     at = np.repeat(at, repeats[0] if repeats else 1)
-    errors = np.stack([table.ravel() for table in values.values()])
+    losses = [table if m.name == "error" else 1.0 - table for m, table in values.items()]
+    errors = np.stack([table.ravel() for table in losses])
     complete = np.isfinite(errors).all(axis=0)
     if np.unique(at[complete]).size < 2:
         raise ValueError("sizes must have two different ones at least, with something measured")
     return list(values), at[complete], errors[:, complete]
+
+
+def check_sizes(sizes: ArrayLike) -> Floats:
+    """Return a row of numbers of samples, or raise ValueError."""
+    at = np.atleast_1d(_numbers("sizes", sizes))
+    if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
+        raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {shown(sizes)}")
+    return at
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:
