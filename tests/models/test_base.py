@@ -116,8 +116,9 @@ def test_the_planner_has_a_classifier_and_what_to_search(name):
     assert set(space) <= {*model.settings, "sharpness"}
     for choices in space.values():
         assert all(choices.low <= start <= choices.high for start in choices.starts)
-    with pytest.raises(ValueError, match="'training' is theory and simulation"):
-        st.models.get("training").classifier({})
+    for without in ("training", "hardmax"):  # the classifiers attend by softmax
+        with pytest.raises(ValueError, match=f"'{without}' is theory and simulation"):
+            st.models.get(without).classifier({})
 
 
 @pytest.mark.parametrize(

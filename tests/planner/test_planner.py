@@ -82,6 +82,12 @@ def test_populations_that_cannot_be_planned():
         st.plan(problem=MIXED, error=0.1)
     with pytest.raises(ValueError, match="needs sequences of one length, got lengths 4, 12"):
         st.plan(problem=MIXED, dim=50, n_samples=300, model="vectorized")
+    for problem, message in (
+        (st.SparseTokenProblem(4, signal=0.0), r"signal must be a finite number in \(0"),
+        (st.SparseTokenProblem(4, positive_rate=0.0), r"positive_rate must be a finite number in"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            st.plan(problem=problem, dim=50, n_samples=300)
     with pytest.raises(UnreachableError, match="its floor is 0"):
         st.plan(problem=MIXED, dim=50, error=0.02, model="pooled")  # labels are wrong more often
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils import indexable
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
 from sparsetoken import models
@@ -112,7 +111,6 @@ def plan_from_pilot(
             raise ValueError(f"estimator must be a classifier, got {shown(estimator)}")
     (X,) = indexable(as_sequences(X) if estimator is None else X)
     labels = np.asarray(y)
-    check_classification_targets(labels)
     counts, codes = count_labels(labels, _num_samples(X)), check_groups(groups, labels.size)
     if len(counts) < 2:
         raise ValueError(f"y must have at least two labels, got {len(counts)}")
