@@ -190,7 +190,7 @@ class ReadoutTrial:
     @cached_property
     def margins(self) -> Array:
         """The scores of the training samples times the signs of their labels."""
-        return _margins(*self.training, self.readout)
+        return self._margins_of(self.readout)
 
     @property
     def train_loss(self) -> float:
@@ -214,7 +214,11 @@ class ReadoutTrial:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             separator = fit_readout(*self.training, _SEPARATING_RIDGE, Hinge())
-        return float((_margins(*self.training, separator) > 0.0).all())
+        return float((self._margins_of(separator) > 0.0).all())
+
+    def _margins_of(self, readout: LinearReadout) -> Array:
+        features, sign = self.training
+        return sign * (features @ readout.coef + readout.intercept)
 
     @cached_property
     def performance(self) -> Performance:
@@ -225,7 +229,3 @@ class ReadoutTrial:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.query if name in QUERY else self.performance, name)
-
-
-def _margins(features: Array, sign: Array, readout: LinearReadout) -> Array:
-    return sign * (features @ readout.coef + readout.intercept)

@@ -93,11 +93,11 @@ def _best_steps(study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:
     """
     from sparsetoken.theory import best_bias_rate
 
-    split, first = choice["split"], {"loss": choice["loss"], "lr_readout": _LR_READOUT}
+    split, loss = choice["split"], choice["loss"]
     sizes = {"alpha": split * study.alpha, "n_samples": split * study.n_samples}
-    lr_bias = best_bias_rate(study.problem, **first, **sizes)
+    lr_bias = best_bias_rate(study.problem, loss=loss, lr_readout=_LR_READOUT, **sizes)
     rates = {"beta": 1.0, "lr_readout": _LR_READOUT, "lr_bias": lr_bias, "lr_query": 1.0}
-    return {"loss": choice["loss"]} | rates
+    return {"loss": loss} | rates
 
 
 def cosine_quantiles(learned: Any, at_rates: Sequence[Any], dim: float) -> tuple[float, float]:

@@ -30,6 +30,7 @@ _FOLDS = 5
 _FEWEST_ALARMS = 2.0  # of negatives: with fewer expected, a recall cannot be measured
 _COLUMNS = {"sizes": "n_samples", "errors": "error", "accuracies": "accuracy", "aucs": "auc"}
 _COLUMNS |= {"recalls": "recall", "n_test": "n_test"}  # of a table, by argument
+_MEASURED = {"error", "accuracy", "auc", "recall"}
 
 
 class HeldOut(NamedTuple):
@@ -93,8 +94,8 @@ def train_on_parts(
         wrong[step, row, test] = fitted.predict(tested) != y[test]
         methods = [m for m in ("decision_function", "predict_proba") if hasattr(fitted, m)]
         if labels.max() == 1 and methods:
-            found = np.reshape(getattr(fitted, methods[0])(tested), (test.size, -1))
-            scores[step, row, test] = found[:, -1]
+            answers = getattr(fitted, methods[0])(tested)
+            scores[step, row, test] = np.reshape(answers, (test.size, -1))[:, -1]
     complete = np.isfinite(wrong).any(axis=1).all(axis=1)
     if not complete.any():
         raise ValueError(f"X must have parts to train on and to test on: {reason}")
@@ -174,10 +175,10 @@ def read_curve(text: str) -> dict[str, Any]:
     """
     mark = "\t" if "\t" in text else ","
     rows = list(csv.DictReader(text.lower().splitlines(), delimiter=mark, skipinitialspace=True))
-    if not rows or "n_samples" not in rows[0]:
+    if not rows or "n_samples" not in rows[0] or not _MEASURED & rows[0].keys():
         raise ValueError(
-            "the curve must have a column n_samples and a row for each training, with commas or "
-            f"tabs between its columns, got {shown(text)}"
+            "the curve must have columns n_samples and error (or accuracy), auc or recall, and a "
+            f"row for each training, with commas or tabs between its columns, got {shown(text)}"
         )
     table: dict[str, Any] = {}
     for argument, name in _COLUMNS.items():
