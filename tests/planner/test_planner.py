@@ -172,6 +172,13 @@ def test_summary_and_plot(enough, attention, tmp_path):
     assert repr(attention) == f"Plan({attention.answer.rstrip('.')})"
 
 
+def test_a_plan_without_an_error_is_drawn():
+    plan = st.plan(dim=20, n_tokens=4, signal=1e3, n_samples=100, model="pooled")
+    assert plan.error == 0.0
+    low, high = plan.plot().axes[0].get_ylim()
+    assert 0.0 < low < high
+
+
 def test_report_says_what_was_asked_assumed_and_answered(enough, pooled):
     text = enough.report(markdown=True)
     places = [text.index(w) for w in ("Answer", "Assumptions", "rests", "Software")]
