@@ -241,8 +241,8 @@ class Plan(PlanResult):
         label, planned, kinds, problem = self.aim.label, self.planned_with(), [], self.problem
         if isinstance(problem, Population):
             kinds = [
-                f"{weight:.1%} of {kind.n_tokens} tokens, {kind.n_signal} with a signal of "
-                f"{kind.signal:.4g}, {kind.positive_rate:.3g} positive."
+                f"{100.0 * weight:.3g} % of {kind.n_tokens} tokens, {kind.n_signal} with a signal "
+                f"of {kind.signal:.4g}, {kind.positive_rate:.3g} positive."
                 for kind, weight in zip(problem.kinds, problem.shares, strict=True)
             ]
             missed, false = problem.label_errors
