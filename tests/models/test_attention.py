@@ -12,13 +12,14 @@ PROBLEM = {"n_tokens": 6, "signal": 3.0, "positive_rate": 0.4, "alpha": 2.0, "re
     "values",
     [
         {"model": "attention", "cosine": 0.8, "sharpness": 1.5},
+        {"model": "attention", "cosine": 0.8, "sharpness": 0.0},
         pytest.param({"model": "hardmax", "cosine": 0.9}, marks=pytest.mark.statistical),
         pytest.param(
             {"model": "elementwise", "cosine": 0.9, "sharpness": 1.0},
             marks=pytest.mark.statistical,
         ),
     ],
-    ids=["attention", "hardmax", "elementwise"],
+    ids=["attention", "no query", "hardmax", "elementwise"],
 )
 def test_simulation_agrees_with_theory(values):
     simulation = assert_theory_agrees(PROBLEM | values | {"n_points": 4096})

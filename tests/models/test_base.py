@@ -115,10 +115,10 @@ def test_the_planner_has_a_classifier_and_what_to_search(name):
     space = model.search_space(PROBLEM)
     assert set(space) <= {*model.settings, "sharpness"}
     for choices in space.values():
-        if isinstance(choices, st.models.Range):
-            assert all(choices.low <= start <= choices.high for start in choices.starts)
-    with pytest.raises(ValueError, match="'training' is theory and simulation"):
-        st.models.get("training").classifier({})
+        assert all(choices.low <= start <= choices.high for start in choices.starts)
+    for without in ("training", "hardmax"):  # the classifiers attend by softmax
+        with pytest.raises(ValueError, match=f"'{without}' is theory and simulation"):
+            st.models.get(without).classifier({})
 
 
 @pytest.mark.parametrize(

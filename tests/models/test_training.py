@@ -57,10 +57,9 @@ def test_the_gradient_is_that_of_the_loss():
         features = np.array([part.T @ softmax(0.7 * part @ point[:4]) for part in parts])
         return np.mean(Logistic().value(features @ point[4:8] + point[8], sign))
 
-    by_query, by_readout, by_bias, found = gradient(
+    by_query, by_readout, by_bias = gradient(
         as_sequences(parts), sign, point[:4], point[4:8], point[8], Logistic(), 0.7
     )
-    assert found == pytest.approx(value(point))
     moves = 1e-5 * np.eye(9)
     differences = [(value(point + move) - value(point - move)) / 2e-5 for move in moves]
     np.testing.assert_allclose([*by_query, *by_readout, by_bias], differences, atol=1e-8)

@@ -14,6 +14,7 @@ LONG = {"n_tokens": 40, "signal": 3.0, "dim": 400, "center": True, "lr_query": 1
     "values",
     [
         PROBLEM,
+        PROBLEM | {"n_tokens": 1},
         pytest.param(PROBLEM | {"model": "elementwise"}, marks=pytest.mark.statistical),
         pytest.param(LONG, marks=pytest.mark.statistical),
         pytest.param(
@@ -21,7 +22,7 @@ LONG = {"n_tokens": 40, "signal": 3.0, "dim": 400, "center": True, "lr_query": 1
             marks=pytest.mark.statistical,
         ),
     ],
-    ids=["two-step", "elementwise", "centered", "population"],
+    ids=["two-step", "one token", "elementwise", "centered", "population"],
 )
 def test_simulation_agrees_with_theory(values):
     assert_theory_agrees({"alpha": 6.0, "reg": 0.1, "n_points": 4096, "dim": 150} | values)

@@ -92,7 +92,7 @@ def test_plan_of_a_population_is_what_simulation_finds():
     from sparsetoken.experiments import compute, make_cell
 
     plan = st.plan(problem=MIXED, n_samples=80, dim=20, model="pooled")
-    assert "of 12 tokens" in plan.summary()
+    assert "40 % of 12 tokens" in plan.summary()
     values = {"kinds": MIXED, "model": "pooled", "alpha": 4.0, "dim": 20, "trials": 400}
     simulated = compute(make_cell("simulation", ["test_error"], values | plan.settings))[
         "test_error"

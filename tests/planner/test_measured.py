@@ -117,9 +117,10 @@ def test_gaps_and_test_samples():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "must have a column n_samples and a row for each training"),
-        ("10,0.5\n20,0.4", "must have a column n_samples .* got '10,0.5"),
+        ("", r"must have columns n_samples and error \(or accuracy\), auc or recall, and a row"),
+        ("10,0.5\n20,0.4", "must have columns n_samples .* got '10,0.5"),
         ("n_samples;error\n10;0.5", "commas or tabs between its columns"),
+        ("n_samples,score\n10,0.5", "must have columns n_samples and .* got 'n_samples,score"),
         ("n_samples,error\n10,half", "must have numbers as error: could not convert .*'half'"),
     ],
 )

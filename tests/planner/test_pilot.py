@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
@@ -92,6 +92,7 @@ TABLES = {
     "array": (TABLE, LogisticRegression()),
     "frame": (pd.DataFrame(TABLE), LogisticRegression()),
     "sparse": (csr_array(TABLE), LogisticRegression()),
+    "coordinates": (coo_array(TABLE), LogisticRegression()),
     "list": (WORDS, make_pipeline(CountVectorizer(), LogisticRegression())),
     "search": (TABLE, GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2)),
 }
@@ -105,7 +106,7 @@ def test_any_classifier_and_any_table(name):
     assert plan.unit == "samples"
     assert [len(plan.points.metrics), plan.points.errors[0, -1] < 0.3] == [2, True]
     same = st.plan.from_pilot(TABLE, LABELS, error=0.15, estimator=TABLES["array"][1], effort=0.5)
-    if name in ("frame", "sparse"):
+    if name in ("frame", "sparse", "coordinates"):
         assert plan.points.errors == pytest.approx(same.points.errors)
 
 
@@ -125,6 +126,8 @@ def test_the_more_sure_the_more_samples():
     assert plan.assured(0.999) is None
     with pytest.raises(ValueError, match="probability must be"):
         plan.assured(1.0)
+    with pytest.raises(ValueError, match=r"n_samples must be a finite number in \[1, inf\), got 0"):
+        plan.probability(0)
 
 
 def test_observed_errors_do_not_depend_on_the_target(data, pilot):
@@ -194,6 +197,20 @@ def test_bad_arguments_of_a_pilot_are_named(data):
         st.plan.from_pilot(X, y, error=0.6)
     with pytest.raises(ValueError, match="effort must be"):
         st.plan.from_pilot(X, y, error=0.1, effort=0.0)
+    with pytest.raises(ValueError, match="random_state must be a whole number"):
+        st.plan.from_pilot(X, y, error=0.1, random_state="0")
+    for missing in (None, np.nan):
+        for labels in (y.astype(float), np.array(["well", "ill"], object)[y], y.astype(object)):
+            labels[3] = missing
+            with pytest.raises(ValueError, match="y must have labels of one kind, with none miss"):
+                st.plan.from_pilot(X, labels, error=0.1)
+    for estimator, message in (
+        (LogisticRegression, "estimator must be an object, got the class LogisticRegression"),
+        (LinearRegression(), r"estimator must be a classifier, got LinearRegression\(\)"),
+        (0.1, "estimator must be a classifier, got 0.1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            st.plan.from_pilot(X, y, error=0.1, estimator=estimator)
     for groups in (y, np.zeros(80)):
         with pytest.raises(ValueError, match="groups must be at least two for every class"):
             st.plan.from_pilot(X, y, error=0.1, groups=groups, estimator=CHEAP)
@@ -246,6 +263,8 @@ def test_ranks_alone_and_with_errors():
         ({"errors": ERRORS[:-1]}, "errors must have a row for each of the 5 sizes"),
         ({"errors": [1.2, *ERRORS[1:]]}, r"errors must be in \[0, 1\], got \[1.2"),
         ({"errors": ["low"] * 5}, "errors must be numbers, got"),
+        ({"aucs": [*ERRORS[1:], 80]}, r"aucs must be in \[0, 1\], got \[0.3, .* 80\]"),
+        ({"recalls": ["high"] * 5}, "recalls must be numbers, got"),
         ({"sizes": {"a": 1}}, "sizes must be numbers, got"),
         ({"sizes": [0, *SIZES[1:]]}, "sizes must be a row of numbers of samples >= 1"),
         ({"sizes": [20] * 5}, "sizes must have two different ones"),
@@ -277,8 +296,11 @@ def test_answer_interval_and_predictions_agree(weak):
     assert upper[2] == pytest.approx(0.2, rel=0.1)
     assert np.all((lower <= median) & (median <= upper))
     assert np.all(np.diff(pilot.curve.median) <= 0)
-    with pytest.raises(ValueError, match="sizes must be numbers of samples >= 1"):
+    with pytest.raises(ValueError, match="sizes must be a row of numbers of samples >= 1"):
         pilot.predict([0.0])
+    with pytest.raises(ValueError, match="sizes must be numbers, got 'many'"):
+        pilot.predict("many")
+    assert pilot.predict(high) == pytest.approx(pilot.predict([high]))
 
 
 def test_the_answer_is_where_the_prediction_meets_the_target(plan):

@@ -82,6 +82,12 @@ def test_populations_that_cannot_be_planned():
         st.plan(problem=MIXED, error=0.1)
     with pytest.raises(ValueError, match="needs sequences of one length, got lengths 4, 12"):
         st.plan(problem=MIXED, dim=50, n_samples=300, model="vectorized")
+    for problem, message in (
+        (st.SparseTokenProblem(4, signal=0.0), r"signal must be a finite number in \(0"),
+        (st.SparseTokenProblem(4, positive_rate=0.0), r"positive_rate must be a finite number in"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            st.plan(problem=problem, dim=50, n_samples=300)
     with pytest.raises(UnreachableError, match="its floor is 0"):
         st.plan(problem=MIXED, dim=50, error=0.02, model="pooled")  # labels are wrong more often
 
@@ -164,6 +170,13 @@ def test_summary_and_plot(enough, attention, tmp_path):
     assert figure.axes[0].lines[0].get_ydata().tolist() == list(enough.curve.errors)
     assert (tmp_path / "plan.png").read_bytes()[:4] == b"\x89PNG"
     assert repr(attention) == f"Plan({attention.answer.rstrip('.')})"
+
+
+def test_a_plan_without_an_error_is_drawn():
+    plan = st.plan(dim=20, n_tokens=4, signal=1e3, n_samples=100, model="pooled")
+    assert plan.error == 0.0
+    low, high = plan.plot().axes[0].get_ylim()
+    assert 0.0 < low < high
 
 
 def test_report_says_what_was_asked_assumed_and_answered(enough, pooled):

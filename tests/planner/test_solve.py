@@ -119,6 +119,13 @@ def test_impossible_requests_say_why_and_what_would_help():
         st.plan(n_samples=50, n_tokens=1, n_signal=1, signal=1e4, error=0.4, model="pooled")
 
 
+@pytest.mark.parametrize("model", ["sparse-token", "two-step"])
+def test_hardly_any_signal_is_a_reason(model):
+    """No query step makes attention sharp then, whatever its rate."""
+    with pytest.raises(UnreachableError, match=r"cannot be reached by .* its floor is 0\.5"):
+        st.plan(dim=50, n_tokens=10, signal=1e-3, error=0.45, model=model)
+
+
 def test_a_floor_is_told_from_bayes_by_error_bars():
     """Attention with the best weights is next to Bayes: their order within error bars is noise."""
     with pytest.raises(UnreachableError) as failure:

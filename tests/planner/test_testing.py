@@ -109,6 +109,16 @@ def test_one_sample_less_is_not_enough():
     assert size.width <= 0.1 < replace(size, n_positive=size.n_positive - 1).width
 
 
+@pytest.mark.parametrize(("metric", "value"), [("auc", 0.99), ("auc", 0.01), ("recall", 0.005)])
+def test_intervals_end_at_nothing_and_at_all(metric, value):
+    size = st.plan.test_size(metric, value=value, width=0.1)
+    low, high = size.interval
+    assert 0.0 <= low < value < high <= 1.0
+    assert (low, high) == pytest.approx(
+        (max(value - size.width / 2, 0), min(value + size.width / 2, 1))
+    )
+
+
 def test_few_alarms_do_not_place_a_threshold():
     size = st.plan.test_size("recall", value=0.8, fpr=0.01, width=0.9)
     assert size.n_negative * 0.01 >= 5

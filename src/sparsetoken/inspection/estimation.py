@@ -179,6 +179,8 @@ def count_labels(labels: Any, n_samples: int, unlabelled: bool = False) -> dict[
     """
     if labels.shape != (n_samples,):
         raise ValueError(f"y must have shape ({n_samples},), got {labels.shape}")
+    if len({type(label) for label in labels.tolist()}) > 1 or (labels != labels).any():
+        raise ValueError("y must have labels of one kind, with none missing")
     classes, numbers = np.unique(labels, return_counts=True)
     counts = dict(zip(classes.tolist(), numbers.tolist(), strict=True))
     if unlabelled and len(counts) == 3 and labels.dtype.kind in "if":

@@ -20,6 +20,7 @@ from sparsetoken.sampling import (
     sample_feature_law,
     sample_features,
 )
+from sparsetoken.sampling.features import query_geometry
 
 _TOKENS = 600_000  # drawn to judge one readout, within these numbers of points
 _LEAST_POINTS, _MOST_POINTS = 2_048, 16_384
@@ -41,6 +42,7 @@ class Attention(ReadoutModel):
         self.architecture = pooling
         if pooling != "attention":
             self.name = pooling  # type: ignore[misc]  # that of the class otherwise
+            self.estimator = ""  # the classifiers attend by softmax
         if ":" in pooling:  # its best weights are not known
             self.predicted = self.predicted - measured("oracle")
 
@@ -87,7 +89,8 @@ class Attention(ReadoutModel):
         problem, query, settings = trial.draw.problem, trial.query, trial.draw.settings
         affordable = _TOKENS // max(problem.lengths) // len(problem.kinds)
         n_points = settings.get("n_points", min(max(affordable, _LEAST_POINTS), _MOST_POINTS))
-        geometry: Any = {"cosine": query.cosines, "sharpness": query.sharpness}
+        _, cosines, sharpness = query_geometry(query.query, query.directions, query.beta)
+        geometry: Any = {"cosine": np.clip(cosines, -1.0, 1.0), "sharpness": sharpness}
         how: Any = {"pooling": self.pooling, "random_state": trial.draw.rng}
         law = sample_feature_law(problem, n_points, **geometry, **how)
         trained = *readout, query.query, query.directions

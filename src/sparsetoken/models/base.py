@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sparsetoken._validation import Named, check_count, check_real, shown
-from sparsetoken.vocabulary import (
-    MEASURED,
-    PARAMETERS,
-    check_known,
-    check_parameters,
-    group,
-)
+from sparsetoken.vocabulary import MEASURED, PARAMETERS, check_known, check_parameters, group
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,8 +100,10 @@ class Model(Named):
     """The same of :meth:`trial`."""
     architecture: str = "bayes"
     """What its best weights are called by :func:`sparsetoken.theory.oracle_error`."""
-    estimator: ClassVar[str] = ""
+    estimator: str = ""
     """Name of the classifier in ``sparsetoken.estimators``; empty if there is none."""
+    losses: ClassVar[tuple[str, ...]] = ("logistic",)
+    """Those that a plan may choose where it searches at all, the cheapest first."""
     drawn_up_to: ClassVar[int] = 0
     """Up to so many samples a plan expects the mean error of trials. There the rare ones that go
     wrong decide, which no expansion around the limit of many dimensions sees."""
@@ -204,8 +200,8 @@ class Model(Named):
         taken, values = made.get_params(), self.complete(settings)
         return made.set_params(**{name: values[name] for name in values if name in taken})
 
-    def search_space(self, problem: "Problem") -> "dict[str, Range | tuple[str, ...]]":
-        """Return what a plan may choose: a range of each setting, or words, the cheapest first."""
+    def search_space(self, problem: "Problem") -> dict[str, Range]:
+        """Return the settings that a plan may choose beside the loss, with their ranges."""
         return {}
 
     def tuned(self, study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:

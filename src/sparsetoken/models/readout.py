@@ -52,14 +52,14 @@ class ReadoutModel(Model):
     predicted = TRAINED | measured("capacity", "oracle")
     simulated = TRAINED | {"separable"}
 
-    def search_space(self, problem: Problem) -> dict[str, Range | tuple[str, ...]]:
+    def search_space(self, problem: Problem) -> dict[str, Range]:
         """Return the ridges; the logistic loss has the optimal rule for two Gaussian classes.
 
         The square loss misplaces the bias of rare classes.
         """
         unit, (low, high) = self.feature_variance(problem), RIDGES
         starts = tuple(unit * reg for reg in (low, 1e-3, 1e-1, high))
-        return {"loss": ("logistic",), "reg": Range(unit * low, unit * high, starts)}
+        return {"reg": Range(unit * low, unit * high, starts)}
 
     def feature_variance(self, problem: Problem) -> float:
         """Return the variance of the features that are read out, the unit of the ridge."""
@@ -99,12 +99,7 @@ class ReadoutTheory(OracleTheory):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        architecture: str,
-        size: Size,
-        settings: Settings,
-        curve: list[Any],
+        self, problem: Problem, architecture: str, size: Size, settings: Settings, curve: list[Any]
     ) -> None:
         super().__init__(problem, architecture, settings)
         self.size, self.curve, self.learns_query = size, curve, "split" in settings
@@ -195,7 +190,7 @@ class ReadoutTrial:
     @cached_property
     def margins(self) -> Array:
         """The scores of the training samples times the signs of their labels."""
-        return _margins(*self.training, self.readout)
+        return self._margins_of(self.readout)
 
     @property
     def train_loss(self) -> float:
@@ -219,7 +214,11 @@ class ReadoutTrial:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             separator = fit_readout(*self.training, _SEPARATING_RIDGE, Hinge())
-        return float((_margins(*self.training, separator) > 0.0).all())
+        return float((self._margins_of(separator) > 0.0).all())
+
+    def _margins_of(self, readout: LinearReadout) -> Array:
+        features, sign = self.training
+        return sign * (features @ readout.coef + readout.intercept)
 
     @cached_property
     def performance(self) -> Performance:
@@ -230,7 +229,3 @@ class ReadoutTrial:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.query if name in QUERY else self.performance, name)
-
-
-def _margins(features: Array, sign: Array, readout: LinearReadout) -> Array:
-    return sign * (features @ readout.coef + readout.intercept)

@@ -66,7 +66,7 @@ class GradientDescent(Attention):
             sequences, sign = as_sequences(X), 2.0 * y - 1.0
             for part in parts:
                 now = query, readout, bias, loss, beta
-                by_query, by_readout, by_bias, _ = gradient(sequences[part], sign[part], *now)
+                by_query, by_readout, by_bias = gradient(sequences[part], sign[part], *now)
                 query = query - rates[0] * (by_query + reg * query)
                 readout = readout - rates[1] * (by_readout + reg * readout)
                 bias = bias - rates[2] * by_bias
@@ -87,13 +87,12 @@ def gradient(
     bias: float,
     loss: Loss,
     beta: float,
-) -> tuple[Array, Array, float, float]:
-    """Return the gradient of the mean loss by query, readout and bias, and the mean loss."""
+) -> tuple[Array, Array, float]:
+    """Return the gradient of the mean loss by query, readout and bias."""
     tokens, lengths = sequences.tokens, sequences.lengths
     weights, along = attention_weights(sequences, beta * query), tokens @ readout
     output = np.add.reduceat(weights * along, sequences.offsets[:-1])
     slope = np.asarray(loss.derivative(output + bias, sign), dtype=float) / sign.size
     pull = np.repeat(slope, lengths) * weights
     by_query = beta * ((pull * (along - np.repeat(output, lengths))) @ tokens)
-    value = float(np.mean(loss.value(output + bias, sign)))
-    return by_query, pull @ tokens, float(slope.sum()), value
+    return by_query, pull @ tokens, float(slope.sum())

@@ -15,6 +15,7 @@ from sparsetoken.problem import Problem
 from sparsetoken.sampling import sample_query
 
 _LR_READOUT = 0.1  # small steps are never worse: lr_query sets the size of the query
+_LEAST_SHARPNESS = 1e-10  # that a query step of unit rate gives, worth sharpening
 
 
 class TwoStepAttention(Attention):
@@ -29,12 +30,12 @@ class TwoStepAttention(Attention):
     predicted = Attention.predicted | QUERY
     simulated = Attention.simulated | (QUERY - {"misalignment"})
     estimator = "TwoStepAttentionClassifier"
+    losses = ("square", "logistic")
     drawn_up_to = 60
 
-    def search_space(self, problem: Problem) -> dict[str, Range | tuple[str, ...]]:
-        """Return query fraction, sharpness and ridge, and the losses."""
+    def search_space(self, problem: Problem) -> dict[str, Range]:
+        """Return query fraction, sharpness and ridge."""
         return {
-            "loss": ("square", "logistic"),
             "split": Range(0.02, 0.98, starts=(0.35, 0.7), step=0.4),
             "sharpness": Range(0.02, 30.0, starts=(0.3, 0.7, 1.5, 4.0), step=0.3),
             "reg": Range(*RIDGES, starts=(1e-3, 1e-1)),
@@ -46,8 +47,8 @@ class TwoStepAttention(Attention):
 
         split, steps = choice["split"], _best_steps(study, choice)
         unit = alignment(study.problem, alpha=split * study.alpha, **steps).sharpness
-        # A single token leaves nothing to attend to: the query stays zero at any rate.
-        lr_query = choice["sharpness"] / unit if unit > 0 else 0.0
+        # One token, or hardly any signal, leaves nothing to attend to: the query stays zero.
+        lr_query = choice["sharpness"] / unit if unit > _LEAST_SHARPNESS else 0.0
         return {"split": split, "reg": choice["reg"]} | steps | {"lr_query": lr_query}
 
     def outcomes(self, study: StudySize, choice: dict[str, Any], n_points: int) -> list[Any]:
@@ -92,11 +93,11 @@ def _best_steps(study: StudySize, choice: dict[str, Any]) -> dict[str, Any]:
     """
     from sparsetoken.theory import best_bias_rate
 
-    split, first = choice["split"], {"loss": choice["loss"], "lr_readout": _LR_READOUT}
+    split, loss = choice["split"], choice["loss"]
     sizes = {"alpha": split * study.alpha, "n_samples": split * study.n_samples}
-    lr_bias = best_bias_rate(study.problem, **first, **sizes)
+    lr_bias = best_bias_rate(study.problem, loss=loss, lr_readout=_LR_READOUT, **sizes)
     rates = {"beta": 1.0, "lr_readout": _LR_READOUT, "lr_bias": lr_bias, "lr_query": 1.0}
-    return {"loss": choice["loss"]} | rates
+    return {"loss": loss} | rates
 
 
 def cosine_quantiles(learned: Any, at_rates: Sequence[Any], dim: float) -> tuple[float, float]:

@@ -61,8 +61,8 @@ class Plan(PlanResult):
         study, self._choice, self.error = solve(asked)
         problem = study.problem
         kind = None if isinstance(problem, Population) else problem.kinds[0]
-        self._study, self._asked, self._model = study, asked, study.model
-        self.problem, self.aim, self.metric = problem, study.metric, study.metric.name
+        self._study, self._model, self.problem = study, study.model, problem
+        self.aim, self.metric = study.metric, study.metric.name
         self.n_samples, self.dim = int(study.n_samples), int(study.dim)
         self.n_tokens, self.n_signal, self.signal = (
             getattr(kind, name, None) for name in ("n_tokens", "n_signal", "signal")
@@ -102,7 +102,7 @@ class Plan(PlanResult):
     def curve(self) -> PlanCurve:
         """Expected error against the quantity solved for, or the number of samples."""
         quantity = "n_samples" if self.solved_for == "error" else self.solved_for
-        asked, planned = replace(self._asked, unknown=quantity), getattr(self, quantity)
+        asked, planned = replace(self._study, unknown=quantity), getattr(self, quantity)
         values = self._around(quantity, planned)
         errors, choices = {planned: self.error}, {planned: self._choice}
         place = values.index(planned)
@@ -241,8 +241,8 @@ class Plan(PlanResult):
         label, planned, kinds, problem = self.aim.label, self.planned_with(), [], self.problem
         if isinstance(problem, Population):
             kinds = [
-                f"{weight:.1%} of {kind.n_tokens} tokens, {kind.n_signal} with a signal of "
-                f"{kind.signal:.4g}, {kind.positive_rate:.3g} positive."
+                f"{100.0 * weight:.3g} % of {kind.n_tokens} tokens, {kind.n_signal} with a signal "
+                f"of {kind.signal:.4g}, {kind.positive_rate:.3g} positive."
                 for kind, weight in zip(problem.kinds, problem.shares, strict=True)
             ]
             missed, false = problem.label_errors

@@ -56,14 +56,11 @@ class Prior(NamedTuple):
     """Probability that S is below 1/2 instead: next to nothing is learned from any data."""
     ranking: float
     """Standard deviation of what ranks tell beyond errors, in units of d."""
-    draw: tuple[float, float] = 0.025, 0.9
-    """Noise of one draw of training samples at the largest size, as an angle arcsin √error."""
-    signal_free: tuple[float, float] = 0.3, 5.0
-    """ρ: the two parameters of its Beta law."""
-    tail: float = 0.5
-    """Standard deviation of what a recall tells beyond ranks, in units of d; a guess."""
 
 
+_DRAW = 0.025, 0.9  # noise of one draw of training samples at the largest size, an arcsin √error
+_SIGNAL_FREE = 0.3, 5.0  # the parameters of the Beta law of ρ
+_TAIL = 0.5  # standard deviation of what a recall tells beyond ranks, in units of d; a guess
 PILOT = Prior((1.6, 0.7), (1.6, 0.7), (0.6, 1.5), (3.0, 0.5), hopeless=0.03, ranking=0.5)
 CURVE = Prior((1.2, 0.6), (0.3, 0.6), (0.25, 1.7), (2.2, 0.9), hopeless=0.02, ranking=0.7)
 
@@ -139,15 +136,17 @@ class LearningCurves:
     def __init__(self, normal: Floats, chance: float, prior: Prior) -> None:
         self.rate = min(chance, 0.5)  # of the rarer class
         self.classes_factor = chance / self.rate  # above one if there are more than two classes
-        early, late, scale, draw, largest, signal_free, ranking, tail = normal.T[:, :, np.newaxis]
-        laws = (prior.early, early), (prior.late, late), (prior.scale, scale), (prior.draw, draw)
+        columns = normal.T[:, :, np.newaxis]
+        laws = prior.early, prior.late, prior.scale, _DRAW
         self.early, self.late, self.scale, self.draw = (
-            median * np.exp(deviation * normal) for (median, deviation), normal in laws
+            median * np.exp(deviation * column)
+            for (median, deviation), column in zip(laws, columns, strict=False)
         )
+        largest, signal_free, ranking, tail = columns[4:]
         self.largest = _largest(ndtr(largest), prior)
-        self.signal_free = np.minimum(betaincinv(*prior.signal_free, ndtr(signal_free)), 0.999)
+        self.signal_free = np.minimum(betaincinv(*_SIGNAL_FREE, ndtr(signal_free)), 0.999)
         self.ranking = prior.ranking * ranking
-        self.tail = self.ranking + prior.tail * tail
+        self.tail = self.ranking + _TAIL * tail
 
     def distance(self, size: Floats) -> Floats:
         """Return how far apart the classes are, for each curve and size."""

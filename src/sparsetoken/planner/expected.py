@@ -41,7 +41,7 @@ _TRIAL_POINTS = 512  # per class, to judge one training; their noise averages ou
 _SEED = 20261116
 
 Choice = dict[str, Any]
-"""A value of each setting in the model's search space."""
+"""A loss, and a value of each setting in the model's search space."""
 
 
 @dataclass(frozen=True)
@@ -86,22 +86,17 @@ def first_choice(study: Study) -> Choice:
     space = study.model.search_space(study.problem)
     if not space:
         return {}
-    starts = [s.starts if isinstance(s, Range) else s[:1] for s in space.values()]
-    grid = [dict(zip(space, values, strict=True)) for values in product(*starts)]
+    cheapest, *others = study.model.losses
+    starts = product(*(one.starts for one in space.values()))
+    grid = [{"loss": cheapest} | dict(zip(space, values, strict=True)) for values in starts]
     first = improve(study, min(grid, key=lambda choice: search_value(study, choice)))
-    choices = [first] + [
-        improve(study, first | {name: word})
-        for name, words in space.items()
-        if not isinstance(words, Range)
-        for word in words[1:]
-    ]
+    choices = [first] + [improve(study, first | {"loss": loss}) for loss in others]
     return min(choices, key=lambda choice: search_value(study, choice))
 
 
 def improve(study: Study, choice: Choice) -> Choice:
-    """Return the best choice near ``choice``, with the same words."""
-    space = study.model.search_space(study.problem)
-    ranges = {name: one for name, one in space.items() if isinstance(one, Range)}
+    """Return the best choice near ``choice``, with the same loss."""
+    ranges = study.model.search_space(study.problem)
     if not ranges:
         return choice
 

@@ -30,6 +30,7 @@ _FOLDS = 5
 _FEWEST_ALARMS = 2.0  # of negatives: with fewer expected, a recall cannot be measured
 _COLUMNS = {"sizes": "n_samples", "errors": "error", "accuracies": "accuracy", "aucs": "auc"}
 _COLUMNS |= {"recalls": "recall", "n_test": "n_test"}  # of a table, by argument
+_MEASURED = {"error", "accuracy", "auc", "recall"}
 
 
 class HeldOut(NamedTuple):
@@ -93,8 +94,8 @@ def train_on_parts(
         wrong[step, row, test] = fitted.predict(tested) != y[test]
         methods = [m for m in ("decision_function", "predict_proba") if hasattr(fitted, m)]
         if labels.max() == 1 and methods:
-            found = np.reshape(getattr(fitted, methods[0])(tested), (test.size, -1))
-            scores[step, row, test] = found[:, -1]
+            answers = getattr(fitted, methods[0])(tested)
+            scores[step, row, test] = np.reshape(answers, (test.size, -1))[:, -1]
     complete = np.isfinite(wrong).any(axis=1).all(axis=1)
     if not complete.any():
         raise ValueError(f"X must have parts to train on and to test on: {reason}")
@@ -174,10 +175,10 @@ def read_curve(text: str) -> dict[str, Any]:
     """
     mark = "\t" if "\t" in text else ","
     rows = list(csv.DictReader(text.lower().splitlines(), delimiter=mark, skipinitialspace=True))
-    if not rows or "n_samples" not in rows[0]:
+    if not rows or "n_samples" not in rows[0] or not _MEASURED & rows[0].keys():
         raise ValueError(
-            "the curve must have a column n_samples and a row for each training, with commas or "
-            f"tabs between its columns, got {shown(text)}"
+            "the curve must have columns n_samples and error (or accuracy), auc or recall, and a "
+            f"row for each training, with commas or tabs between its columns, got {shown(text)}"
         )
     table: dict[str, Any] = {}
     for argument, name in _COLUMNS.items():
@@ -192,9 +193,12 @@ def read_curve(text: str) -> dict[str, Any]:
 
 
 def curve_points(
-    sizes: ArrayLike, tables: dict[Metric, ArrayLike | None], n_test: int, chance: float
+    sizes: ArrayLike, tables: dict[Metric, ArrayLike], n_test: int, chance: float
 ) -> CurvePoints:
-    """Return the points of a curve with their noise: of tests, of draws, and of the family."""
+    """Return the points of a curve with their noise: of tests, of draws, and of the family.
+
+    ``tables`` has what was measured: errors, and areas or recalls.
+    """
     metrics, at, errors = _complete_measurements(sizes, tables)
     size = at / at.max()
     tested = correlated(size.size, CurveNoise.same_tests) / (4.0 * n_test)
@@ -209,16 +213,14 @@ def curve_points(
 
 
 def _complete_measurements(
-    sizes: ArrayLike, tables: dict[Metric, ArrayLike | None]
+    sizes: ArrayLike, tables: dict[Metric, ArrayLike]
 ) -> tuple[list[Metric], Floats, Floats]:
     """Return metrics, and the size and the errors of each measurement that is complete.
 
     A column of repeats becomes sizes that come several times.
     """
-    at = _numbers("sizes", sizes)
-    if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
-        raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {shown(sizes)}")
-    values = {m: _numbers(f"{m.name}s", t) for m, t in tables.items() if t is not None}
+    at = check_sizes(sizes)
+    values = {metric: _numbers(f"{metric.name}s", table) for metric, table in tables.items()}
     if not values:
         raise ValueError("errors, aucs or recalls must be given, got none")
     repeats = next(iter(values.values())).shape[1:]
@@ -231,11 +233,20 @@ def _complete_measurements(
         if np.any((table < 0.0) | (table > 1.0)):
             raise ValueError(f"{metric.name}s must be in [0, 1], got {shown(tables[metric])}")
     at = np.repeat(at, repeats[0] if repeats else 1)
-    errors = np.stack([table.ravel() for table in values.values()])
+    losses = [table if m.name == "error" else 1.0 - table for m, table in values.items()]
+    errors = np.stack([table.ravel() for table in losses])
     complete = np.isfinite(errors).all(axis=0)
     if np.unique(at[complete]).size < 2:
         raise ValueError("sizes must have two different ones at least, with something measured")
     return list(values), at[complete], errors[:, complete]
+
+
+def check_sizes(sizes: ArrayLike) -> Floats:
+    """Return a row of numbers of samples, or raise ValueError."""
+    at = np.atleast_1d(_numbers("sizes", sizes))
+    if at.ndim != 1 or not np.all(np.isfinite(at) & (at >= 1)):
+        raise ValueError(f"sizes must be a row of numbers of samples >= 1, got {shown(sizes)}")
+    return at
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:

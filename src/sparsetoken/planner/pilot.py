@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sparsetoken._types import Floats
 from sparsetoken._validation import check_real
 from sparsetoken.planner.curves import CurvePoints, Posterior
+from sparsetoken.planner.measured import check_sizes
 from sparsetoken.planner.metric import Metric
 from sparsetoken.planner.words import PlanResult, Sections, capital
 
@@ -87,10 +88,7 @@ class PilotPlan(PlanResult):
             The 10 %, 50 % and 90 % points: lower, median and upper. With ``metric="auc"`` they are
             of 1 − AUC, with ``metric="recall"`` of 1 − recall.
         """
-        sizes = np.atleast_1d(np.asarray(sizes, dtype=float))
-        if sizes.ndim != 1 or not np.all(np.isfinite(sizes) & (sizes >= 1)):
-            raise ValueError(f"sizes must be numbers of samples >= 1, got {sizes!r}")
-        return self.posterior.quantiles(self.aim, sizes, _LEVELS)
+        return self.posterior.quantiles(self.aim, check_sizes(sizes), _LEVELS)
 
     @cached_property
     def needed(self) -> list[float]:
@@ -137,7 +135,8 @@ class PilotPlan(PlanResult):
 
     def probability(self, n_samples: float) -> float:
         """Return the probability that the target is reached with ``n_samples``."""
-        errors = self.posterior.errors(self.aim, np.array([n_samples]))[:, 0]
+        size = check_real("n_samples", n_samples, low=1.0)
+        errors = self.posterior.errors(self.aim, np.array([size]))[:, 0]
         return float(self.posterior.weights @ (errors <= self.target))
 
     @cached_property

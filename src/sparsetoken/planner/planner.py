@@ -6,10 +6,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
 from sparsetoken import models
-from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken._validation import (
+    check_choice,
+    check_count,
+    check_instance,
+    check_random_state,
+    check_real,
+    shown,
+)
 from sparsetoken.estimators import SparseTokenClassifier
 from sparsetoken.estimators.folds import check_groups
 from sparsetoken.inspection.estimation import count_labels
@@ -17,12 +26,7 @@ from sparsetoken.models import Model
 from sparsetoken.planner.answer import CLASSIFIERS, Plan, classifiers_for
 from sparsetoken.planner.curves import extrapolate
 from sparsetoken.planner.expected import Study
-from sparsetoken.planner.measured import (
-    curve_points,
-    cut_pilot,
-    pilot_points,
-    train_on_parts,
-)
+from sparsetoken.planner.measured import curve_points, cut_pilot, pilot_points, train_on_parts
 from sparsetoken.planner.metric import DEFAULT_FPR, get_metric
 from sparsetoken.planner.pilot import PilotPlan
 from sparsetoken.planner.solve import LONGEST, UnreachableError, fewest_samples
@@ -100,7 +104,12 @@ def plan_from_pilot(
     """
     aim = get_metric(metric, fpr)
     repeats = max(1, round(_REPEATS * check_real("effort", effort, low=0.0, above=True)))
-    X = as_sequences(X) if estimator is None else X
+    rng = check_random_state(random_state)
+    if estimator is not None:
+        check_instance("estimator", estimator)
+        if not hasattr(estimator, "fit") or not is_classifier(estimator):
+            raise ValueError(f"estimator must be a classifier, got {shown(estimator)}")
+    (X,) = indexable(as_sequences(X) if estimator is None else X)
     labels = np.asarray(y)
     counts, codes = count_labels(labels, _num_samples(X)), check_groups(groups, labels.size)
     if len(counts) < 2:
@@ -108,7 +117,6 @@ def plan_from_pilot(
     if len(counts) > 2 and aim.name != "error":
         raise ValueError(f"metric must be 'error' with {len(counts)} labels in y, got {metric!r}")
     target = aim.check(error, 1.0 - max(counts.values()) / labels.size)
-    rng = np.random.default_rng(random_state)
     cuts = [cut_pilot(labels, codes, rng) for _ in range(repeats)]
     if estimator is None:
         estimator = SparseTokenClassifier(random_state=int(rng.integers(2**31)))
@@ -182,10 +190,9 @@ def plan_from_curve(
     n_test = check_count("n_test", n_test, minimum=2)
     chance = check_real("chance", chance, low=0.0, high=1.0, above=True)
     target = aim.check(error, chance)
-    tables = {get_metric("error"): errors}
-    for other, table in (("auc", aucs), ("recall", recalls)):
-        tables[get_metric(other, fpr)] = None if table is None else 1.0 - np.asarray(table, float)
-    points = curve_points(sizes, tables, n_test, chance)
+    tables = {"error": errors, "auc": aucs, "recall": recalls}
+    by_metric = {get_metric(name, fpr): t for name, t in tables.items() if t is not None}
+    points = curve_points(sizes, by_metric, n_test, chance)
     method = f"measured on {n_test} test samples at {np.unique(points.sizes).size} sizes"
     about = "learning curve", "samples", "the classifier of the curve", method
     return PilotPlan(target, aim, extrapolate(points), *about)
@@ -326,10 +333,7 @@ def _problem_and_unknown(
         for name, value in (of_problem | fixed).items():
             if value != (None if name in of_problem else PARAMETERS[name].default):
                 raise ValueError(f"{name} must be left out: the problem has it; got {value!r}")
-        problem = check_problem(problem).plain()
-        if max(kind.signal for kind in problem.kinds) == 0.0:
-            raise ValueError("problem must have a signal in at least one kind, got 0 in each")
-        asked = sizes
+        problem, asked = check_problem(problem).plain(), sizes
     missing = [name for name, value in asked.items() if value is None]
     if len(missing) != 1:
         raise ValueError(
@@ -339,8 +343,8 @@ def _problem_and_unknown(
     if problem is None:
         known = {name: value for name, value in of_problem.items() if value is not None}
         problem = SparseTokenProblem(**{"n_tokens": LONGEST, "signal": 1.0} | known | fixed)
-        check_real("signal", problem.signal, low=0.0, above=True)
-        check_real("positive_rate", problem.positive_rate, low=_RAREST, high=1.0 - _RAREST)
+    check_real("signal", max(kind.signal for kind in problem.kinds), low=0.0, above=True)
+    check_real("positive_rate", problem.positive_rate, low=_RAREST, high=1.0 - _RAREST)
     return problem, missing[0]
 
 
@@ -348,7 +352,6 @@ def _plan_best(candidates: list[Model], asked: Study) -> Plan:
     """Return the plan of the model that does best; if all fail, name each reason."""
     plans, failures = list[Plan](), []
     for model in candidates:
-        model.check(asked.problem, {}, frozenset({"test_error"}))
         try:
             plans.append(Plan(replace(asked, model=model)))
         except UnreachableError as failure:

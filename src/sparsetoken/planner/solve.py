@@ -274,14 +274,14 @@ def _unreachable(study: Study, reason: str, limit: Estimate | None = None) -> Un
     ``limit`` is the floor of the study's own model.
     """
     name, at_bayes, hints = study.model.name, list[str](), list[str]()
+    floors = {} if limit is None else {name: limit}
     others = [other for other in ("two-step", "pooled") if other != name]
-    floors = {other: floor(replace(study, model=models.get(other))) for other in others}
+    floors |= {other: floor(replace(study, model=models.get(other))) for other in others}
     if study.metric.name == "error":
         bayes = oracle_error(study.problem, "bayes")
-        known = floors if limit is None else {name: limit} | floors
         at_bayes = [
             one  # as far as the numerical errors can tell
-            for one, least in known.items()
+            for one, least in floors.items()
             if least - bayes <= 3.0 * math.hypot(least.uncertainty, bayes.uncertainty)
         ]
         reach = f"{' and '.join(at_bayes)} reach{'es' if len(at_bayes) == 1 else ''} it"
@@ -297,6 +297,6 @@ def _unreachable(study: Study, reason: str, limit: Estimate | None = None) -> Un
     reached = [
         f"{other} {'reaches' if least < study.target else 'has the floor'} {least:.3g}"
         for other, least in floors.items()
-        if other not in at_bayes
+        if other not in (name, *at_bayes)
     ]
     return UnreachableError(f"{_wanted(study)} {reason}; {', '.join(reached + hints)}")

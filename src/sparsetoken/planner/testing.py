@@ -51,18 +51,23 @@ class TestSetPlan(PlanResult):
     @property
     def width(self) -> float:
         """Width of the interval with these samples."""
-        return self.interval[1] - self.interval[0]
+        return 2.0 * self._middle_and_half[1]
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The interval if the test gives what is expected."""
+        """The interval if the test gives what is expected; what is beyond 0 or 1 is cut off."""
+        middle, half = self._middle_and_half
+        return max(middle - half, 0.0), min(middle + half, 1.0)
+
+    @property
+    def _middle_and_half(self) -> tuple[float, float]:
+        """Middle of the interval, and half its width."""
         value, n, z, variance = self.value, self.n_samples, self._z, self._variance(self.value)
         if self.metric in ("auc", "recall"):
-            return value - z * math.sqrt(variance), value + z * math.sqrt(variance)
+            return value, z * math.sqrt(variance)
         scale = 1.0 + z**2 / n  # Wilson (1927)
-        middle = (value + 0.5 * z**2 / n) / scale
         half = z * math.sqrt(variance + (0.5 * z / n) ** 2) / scale
-        return middle - half, middle + half
+        return (value + 0.5 * z**2 / n) / scale, half
 
     @property
     def power(self) -> float | None:

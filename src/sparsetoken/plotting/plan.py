@@ -14,6 +14,7 @@ from sparsetoken.plotting.picture import one_panel
 from sparsetoken.plotting.style import caption, plain_log
 from sparsetoken.vocabulary import COLORS, PARAMETERS
 
+_LEAST = 1e-9  # error that is drawn: a plan may have none
 _LABEL_HEIGHT = 0.055  # of the axes: labels closer than this would overlap
 
 
@@ -37,8 +38,9 @@ def draw_plan(data: dict[str, Any]) -> Figure:
             ax.axhline(data["target"], ls="--", lw=0.8, color="0.55", zorder=1)
             labels.append((data["target"], "target", "0.4"))
         ax.set(xlabel=PARAMETERS[quantity].axis, ylabel=f"expected {data['label']}")
+        labels = [(max(height, _LEAST), text, color) for height, text, color in labels]
         heights = [height for height, *_ in labels]
-        low, high = min(*errors, *heights), max(*errors, *heights)
+        low, high = max(min(*errors, *heights), _LEAST), max(*errors, *heights)
         room = (high / low) ** 0.06 * 1.02
         _logarithmic(ax, low / room, high * room)
         _label_right(ax, labels)
