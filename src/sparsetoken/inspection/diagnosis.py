@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
@@ -172,11 +172,12 @@ def _readout_auc(features: list[Floats], signs: Floats) -> float:
     for column, sign in enumerate(signs.T):
         scaled = scaler.fit_transform(features[column % len(features)])
         folds = min(5, int((sign > 0).sum()), int((sign < 0).sum()))
-        splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
-        for rows, held_out in splitter.split(scaled, sign):
-            readout = LogisticRegression(C=10.0 / len(rows), tol=1e-8, max_iter=1000)
-            readout.fit(scaled[rows], sign[rows])
-            scores[held_out, column] = readout.decision_function(scaled[held_out])
+        ridge = 10.0 / (len(sign) * (1.0 - 1.0 / folds))
+        readout = LogisticRegression(C=ridge, tol=1e-8, max_iter=1000)
+        cv = StratifiedKFold(folds, shuffle=True, random_state=0)
+        scores[:, column] = cross_val_predict(
+            readout, scaled, sign, cv=cv, method="decision_function"
+        )
     return mean_auc(scores, signs)
 
 
@@ -295,8 +296,12 @@ def _use(model: SequenceClassifier, names: tuple[str, ...], else_do: str = "") -
 
 
 def _tokens_of_the_negatives(model: SequenceClassifier) -> Finding:
-    first, second = map(str, model.classes_.tolist()[:2])
-    for_first, for_second = (_sharp_auc(model, sign) for sign in (-1.0, 1.0))
+    """Compare the best sharp heads for one of two classes, by their AUC of held-out samples."""
+    best = {-1.0: 0.0, 1.0: 0.0}  # by temperature
+    for about in (a for member in model.as_stack().members for a in member.describe()):
+        if about.get("model") == "attention" and about["temperature"] in best:
+            best[about["temperature"]] = max(best[about["temperature"]], about["auc"] or 0.0)
+    (first, second), (for_first, for_second) = model.classes_.tolist()[:2], best.values()
     return Finding(
         "tokens of the negatives decide",
         for_first > _CONVINCING_NEGATIVES and for_first > for_second + _CLEARLY,
@@ -305,14 +310,3 @@ def _tokens_of_the_negatives(model: SequenceClassifier) -> Finding:
         f"If only {second} should be recognized by its tokens, a sequence that lacks something is "
         "mistaken for it: use SparseTokenClassifier(monotone=True).",
     )
-
-
-def _sharp_auc(model: SequenceClassifier, temperature: float) -> float:
-    """Return the best AUC, on held-out samples, of sharp heads for one of two classes."""
-    aucs = [
-        about["auc"] or 0.0
-        for member in model.as_stack().members
-        for about in member.describe()
-        if about.get("model") == "attention" and about["temperature"] == temperature
-    ]
-    return max(aucs, default=0.0)
