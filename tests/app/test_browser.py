@@ -270,6 +270,16 @@ def test_a_refusal_stays_until_something_moves(visitor):
 
 
 @pytest.mark.system
+def test_errors_of_a_strong_signal_leave_an_axis_that_can_be_read(visitor):
+    visitor.open("view=learning&signal=15")
+    axis = visitor.page.evaluate("document.querySelector('#figure > div').layout.yaxis")
+    assert min(visitor.trace("two-step attention")[1]) < 1e-8
+    assert axis["range"][1] - axis["range"][0] < 7
+    ticks = visitor.page.locator("#figure .ytick").all_text_contents()
+    assert 3 < len(list(filter(None, ticks))) < 9
+
+
+@pytest.mark.system
 def test_a_map_is_drawn_once_for_each_picture(visitor):
     """Most lines of its answer are signs of life: to draw for each would block the page."""
     visitor.open("view=phase&loss=square&x_axis=reg&n_tokens=2&error=0.4")
