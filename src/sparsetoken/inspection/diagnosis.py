@@ -58,10 +58,12 @@ def diagnose(
         held_out = reference.scores[rows], class_signs(reference.classes)[rows]
         auc["held out"] = mean_auc(*held_out)
         held_out_counts = np.bincount(reference.classes[rows], minlength=len(counts))
-        new = scores[~seen], signs[~seen]
-        shifted = _clearly_below(_auc(*new), _auc(*held_out))
-        right = _fraction_right(*new), _fraction_right(*held_out)
-        decisions = (right[0][0], right[1][0]) if _clearly_below(*right) else None
+        new_counts = np.bincount(index[~seen], minlength=len(counts))
+        if min(*new_counts, *held_out_counts) > 1:
+            new = scores[~seen], signs[~seen]
+            shifted = _clearly_below(_auc(*new), _auc(*held_out))
+            right = _fraction_right(*new), _fraction_right(*held_out)
+            decisions = (right[0][0], right[1][0]) if _clearly_below(*right) else None
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
     above = _above_chance(auc, counts, held_out_counts, bool(seen.any()))
     kind = _kind(model, auc, error) if above["model"] > _CERTAIN else "nothing found"
@@ -84,7 +86,7 @@ def diagnose(
 
 
 Measured = tuple[float, float]
-"""A number and its variance, infinite if there are too few samples to tell."""
+"""A number and its variance."""
 
 
 def _clearly_below(new: Measured, held_out: Measured) -> bool:
@@ -94,8 +96,6 @@ def _clearly_below(new: Measured, held_out: Measured) -> bool:
 
 def _auc(scores: Floats, signs: Floats) -> Measured:
     fewest = min((signs > 0).sum(axis=0).min(), (signs < 0).sum(axis=0).min())
-    if fewest < 2:
-        return 0.5, np.inf
     auc, influence = auc_influence(scores, signs)
     return auc, max(float(influence @ influence), 0.01 / float(fewest))
 
@@ -106,8 +106,6 @@ def _fraction_right(scores: Floats, signs: Floats) -> Measured:
     truth = signs.argmax(axis=1) if several else (signs[:, 0] > 0).astype(int)
     called = scores.argmax(axis=1) if several else (scores[:, 0] > 0).astype(int)
     counts = np.bincount(truth)
-    if len(counts) < 2 or counts.min() < 2:
-        return 0.5, np.inf
     right = np.bincount(truth, called == truth) / counts
     variances = np.maximum(right * (1.0 - right), 0.01) / counts
     return float(right.mean()), float(variances.sum()) / len(counts) ** 2

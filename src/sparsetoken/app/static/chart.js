@@ -45,7 +45,7 @@ function draw(element, figure, pinned) {
         margin: narrow() ? { l: 48, r: 10, t: 24, b: 40 } : { l: 60, r: 16, t: 30, b: 50 },
         legend: {
             orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow() ? 10 : size },
-            ...(narrow() ? { entrywidth: 0.48, entrywidthmode: "fraction" } : {}),
+            ...(narrow() && data[0].type !== "heatmap" ? { entrywidth: 0.48, entrywidthmode: "fraction" } : {}),
         },
         showlegend: true, hovermode: "closest", dragmode: false, barmode: "overlay", ...layout,
         xaxis: { ...AXIS(), ...layout.xaxis }, yaxis: { ...AXIS(), ...fit(layout.yaxis, data) },
