@@ -14,13 +14,7 @@ from sparsetoken.estimators.answers import Diagnosis, Finding
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import auc_influence, class_signs, mean_auc
 from sparsetoken.estimators.posterior_heads import likely_kinds
-from sparsetoken.inspection.data_faults import (
-    constant,
-    duplicated,
-    few_samples,
-    outlying,
-    token_spread,
-)
+from sparsetoken.inspection import data_faults
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import attention_features, fingerprints, pooled_features
 
@@ -50,7 +44,7 @@ def diagnose(
     scores, seen = _held_out_scores(model, data)
     if refitted is not None:
         scores, seen = refitted.reshape(len(data), -1), np.ones(len(data), dtype=bool)
-    spread = token_spread(data)
+    spread = data_faults.token_spread(data)
     auc = {"model": mean_auc(scores, signs), **_simple_aucs(model, data, spread, signs)}
     held_out_counts, shifted, decisions = counts, False, None
     if reference is not None and np.isfinite(reference.scores).all(axis=1).any():
@@ -69,12 +63,12 @@ def diagnose(
     kind = _kind(model, auc, error) if above["model"] > _CERTAIN else "nothing found"
     shifted = shifted and above["reversed"] <= _CERTAIN
     findings = (
-        duplicated(data),
-        few_samples(counts, model.classes_),
-        outlying(spread),
+        data_faults.duplicated(data),
+        data_faults.few_samples(counts, model.classes_),
+        data_faults.outlying(spread),
         *_faults_of_the_scores(auc, above, shifted, decisions),
         *_faults_of_the_model(model, auc, above, kind, error, shifted),
-        constant(data),
+        data_faults.constant(data),
     )
     half = model.half_auc_
     more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
@@ -258,12 +252,13 @@ def _faults_of_the_model(
     )
     yield _tokens_of_the_negatives(model)
     least = min(auc["model"], auc.get("held out", auc["attention"]))
+    other = _others(model, "SparseTokenClassifier")
     yield Finding(
         "spread tells more than the model",
         not shifted and above["spread"] > _CERTAIN and auc["spread"] > least + 2.0 * error,
         f"Deviations and extremes of the tokens have AUC {auc['spread']:.3f}.",
         "The signal is not a shifted mean: "
-        + _use(model, ("SparseTokenClassifier",), "add such statistics to the features."),
+        + (f"use {other}." if other else "add such statistics to the features."),
     )
     reliability = model.query_reliability_
     doubtful = reliability < _LOW_RELIABILITY and auc.get("held out", 0.5) < _CONVINCING
@@ -281,16 +276,15 @@ def _faults_of_the_model(
         not shifted and "attention" in members and "statistics" not in members and no_better,
         f"The mean token classifies as well (AUC {auc['pooled']:.3f}, attention "
         f"{auc['attention']:.3f}).",
-        f"U{_use(model, ('SparseTokenClassifier', 'PooledClassifier'))[1:]} Or give attention more "
-        "samples.",
+        f"Use {_others(model, 'SparseTokenClassifier', 'PooledClassifier')}. Or give attention "
+        "more samples.",
         asks_for_samples=True,
     )
 
 
-def _use(model: SequenceClassifier, names: tuple[str, ...], else_do: str = "") -> str:
-    """Return advice to use other classifiers than this one."""
-    others = [name for name in names if name != type(model).__name__]
-    return f"use {' or '.join(others)}." if others else else_do
+def _others(model: SequenceClassifier, *names: str) -> str:
+    """Return those of the names that are not the classifier's own."""
+    return " or ".join(name for name in names if name != type(model).__name__)
 
 
 def _tokens_of_the_negatives(model: SequenceClassifier) -> Finding:

@@ -51,18 +51,14 @@ def has_optimum(values: Values) -> bool:
 
 
 def risks(values: Values, model: str, alphas: list[float], fine: bool = False) -> Any:
-    """Return what the theory of a model says at each alpha."""
+    """Return what the theory of a model says at each alpha; ``fine`` averages over more points."""
     problem = make_problem(values)
     if model == "optimal":
         return optimal(problem, alphas, n_points=_OPTIMUM_POINTS)  # all from one table
-    known = values | ({"n_points": _points(values, fine)} if model == "two-step" else {})
+    points = 256 if not fine else 4096 if values["n_tokens"] <= 128 else 1024
+    known = values | ({"n_points": points} if model == "two-step" else {})
     settings = {name: known[name] for name in get(model).settings if name in known}
     return get(model).theory(problem, alphas, settings)
-
-
-def _points(values: Values, fine: bool) -> int:
-    """Return how many points the law of the attention features gets: fewer for long sequences."""
-    return 256 if not fine else 4096 if values["n_tokens"] <= 128 else 1024
 
 
 def _value(risk: Any, values: Values) -> float:
