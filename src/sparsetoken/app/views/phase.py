@@ -84,37 +84,37 @@ def draw(values: Values, send: Send) -> None:
         raise ValueError("the two axes must differ")
     now = f"at the cross {_text(*_errors(values, [values['alpha']]))}"
     xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
+    grids = [(_every(xs, right), _every(ys, above)) for right, above in _STRIDES]
     pairs_at = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
-    for right, above in _STRIDES:
-        columns, rows = _every(xs, right), _every(ys, above)
-        known, last = len(pairs_at), (right, above) == _STRIDES[-1]
-        _fill(values, columns, rows, pairs_at, send)
-        if len(pairs_at) > known or last:
+    for grid, finer in zip(grids, [*grids[1:], None], strict=True):
+        for cases in _missing(values, *grid, pairs_at):
+            pairs = _errors(cases[0], [case["alpha"] for case in cases])
+            pairs_at |= {(c[across], c[up]): pair for c, pair in zip(cases, pairs, strict=True)}
+            send(Line())  # a visitor may have moved on
+        if finer is None or _missing(values, *finer, pairs_at):
             sentence = f"{now.capitalize()}; the map is being drawn."
-            if last:  # an unfinished map would give other fractions
+            if finer is None:  # an unfinished map would give other fractions
                 sentence = _sentence(values, pairs_at, now)
-            picture = _picture(values, columns, rows, pairs_at) | Line(sentence=sentence)
+            picture = _picture(values, *grid, pairs_at) | Line(sentence=sentence)
             send(picture)
     (drawn,) = picture["figures"]
     for best in _best_possible(values):
         send(Line(figures=[drawn | {"data": [*drawn["data"], best]}]))
 
 
-def _fill(
-    values: Values, columns: list[float], rows: list[float], pairs_at: Places, send: Send
-) -> None:
-    """Compute what a grid has more than the map so far: alphas together, one from the next."""
+def _missing(
+    values: Values, columns: list[float], rows: list[float], pairs_at: Places
+) -> list[list[Values]]:
+    """Return what a grid has more than the map so far: alphas together, one from the next."""
     across, up = values["x_axis"], values["y_axis"]
     axes = {across: columns, up: rows}
     alphas = axes.pop("alpha", [values["alpha"]])
+    missing = []
     for others in product(*axes.values()):
         cases = [values | dict(zip(axes, others, strict=True)) | {"alpha": a} for a in alphas]
         new = [case for case in cases if (case[across], case[up]) not in pairs_at]
-        new = [case for case in new if case["n_signal"] <= case["n_tokens"]]
-        if new:
-            pairs = _errors(new[0], [case["alpha"] for case in new])
-            pairs_at |= {(c[across], c[up]): pair for c, pair in zip(new, pairs, strict=True)}
-            send(Line())  # a visitor may have moved on
+        missing.append([case for case in new if case["n_signal"] <= case["n_tokens"]])
+    return [cases for cases in missing if cases]
 
 
 def _best_possible(values: Values) -> list[fig.Trace]:
