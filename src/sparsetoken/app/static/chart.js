@@ -24,10 +24,10 @@ const AXIS = () => ({
 
 // The range of a logarithmic axis without one: errors of a strong signal fall by hundred decades.
 function fit(axis, data) {
-    if (axis.type !== "log" || axis.range) {
+    const heights = data.flatMap((trace) => trace.y).filter((y) => y > 0).map(Math.log10);
+    if (axis.type !== "log" || axis.range || !heights.length) {
         return axis;
     }
-    const heights = data.flatMap((trace) => trace.y).filter((y) => y > 0).map(Math.log10);
     const high = Math.max(...heights);
     const low = Math.max(Math.min(...heights), high - DECADES);
     const room = 0.05 * (high - low || 1);
