@@ -222,6 +222,11 @@ def test_a_link_with_a_wrong_part_keeps_the_others(visitor):
     visitor.open("view=alignment&n_tokens=3&n_signal=4")
     assert "4 signal tokens do not fit into a sequence of 3" in visitor.sentence
     assert (visitor.values["n_signal"], visitor.values["n_tokens"]) == ("1", "3")
+    visitor.open("view=phase&x_axis=reg&y_axis=reg&signal=-1")  # and what is left is refused
+    assert visitor.sentence == (
+        "Part of this link is left out: signal strength must be a number from 0 to 15, not -1. "
+        "the two axes must differ."
+    )
 
 
 @pytest.mark.system
@@ -262,6 +267,31 @@ def test_a_refusal_stays_until_something_moves(visitor):
     visitor.press("Light")
     visitor.move(lambda: visitor.page.locator("#choice-y_axis").select_option("signal"), full=False)
     assert "cross" in visitor.sentence
+
+
+@pytest.mark.system
+def test_errors_of_a_strong_signal_leave_an_axis_that_can_be_read(visitor):
+    visitor.open("view=learning&signal=15")
+    axis = visitor.page.evaluate("document.querySelector('#figure > div').layout.yaxis")
+    assert min(visitor.trace("two-step attention")[1]) < 1e-8
+    assert axis["range"][1] - axis["range"][0] < 7
+    ticks = visitor.page.locator("#figure .ytick").all_text_contents()
+    assert 3 < len(list(filter(None, ticks))) < 9
+
+
+@pytest.mark.system
+def test_a_map_is_drawn_once_for_each_picture(visitor):
+    """Most lines of its answer are signs of life: to draw for each would block the page."""
+    visitor.open("view=phase&loss=square&x_axis=reg&n_tokens=2&error=0.4")
+    visitor.page.evaluate(
+        """() => {
+            const { react } = window.Plotly;
+            window.drawn = 0;
+            window.Plotly.react = (...given) => { window.drawn += 1; return react(...given); };
+        }"""
+    )
+    visitor.move(lambda: visitor.control("signal", "number").fill("4"))
+    assert 1 <= visitor.page.evaluate("window.drawn") <= 5
 
 
 @pytest.mark.system
@@ -381,10 +411,15 @@ def test_own_data(visitor, server):
     with visitor.page.expect_download() as saved:
         visitor.press("Save this report")
     assert saved.value.suggested_filename == "bags.csv.html"
+    visitor.page.set_viewport_size(PHONE)
+    width = "document.querySelector('#report').contentDocument.documentElement"
+    visitor.wait(f"{width}.clientWidth < 390 && {width}.scrollWidth === {width}.clientWidth")
     wrong = {"name": "other.csv", "mimeType": "text/csv", "buffer": b"bag,label,x\n1,a,one\n"}
     visitor.page.set_input_files("#file", wrong)
     visitor.settle()
     assert "other.csv" in visitor.sentence
+    names = visitor.page.locator("#columns input")
+    assert {names.nth(i).input_value() for i in range(6)} == {""}  # those of the other file
     assert not visitor.page.locator("#report").is_visible()
     assert server.files() == []
 
@@ -480,6 +515,7 @@ def test_a_lost_server_greys_the_plot_and_comes_back(browser, tmp_path):
         assert visitor.page.evaluate(grey) == "grayscale(1)"
         server = start_server(tmp_path, urlsplit(server.address).port)
         visitor.wait("!document.body.classList.contains('lost')")
+        visitor.wait("document.querySelector('#sentence').innerText.startsWith('Two steps')")
         visitor.wait("new URLSearchParams(location.search).get('n_tokens') === '7'")
     finally:
         context.close()

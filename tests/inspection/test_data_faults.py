@@ -37,3 +37,4 @@ def test_few_samples_of_a_class():
     model = st.SparseTokenClassifier(random_state=0, cv=3, refine_steps=30).fit(data[rows], y[rows])
     found = model.diagnose(data[rows], y[rows])
     assert found.problems[0].name == "few samples of a class"
+    assert "has only 5 of these samples" in str(found)

@@ -22,7 +22,7 @@ def axis(
     settings: dict[str, Any] = {"title": {"text": re.sub(r"_(\w)", r"<sub>\1</sub>", title)}}
     if not logarithmic:
         return settings | ({"range": ends} if ends else {})
-    settings |= {"type": "log", "tickformat": "~g", "dtick": "D2"}
+    settings |= {"type": "log", "tickformat": "~g"}  # the page fits it, if it has no ends
     if ends:
         low, high = map(math.log10, ends)
         settings |= {"range": [low, high], "dtick": "D2" if high - low < _FEW else 1}

@@ -65,7 +65,7 @@ DEPENDENT: dict[str, tuple[str, str, bool]] = {
 
 
 def _control(name: str) -> Quantity:
-    control = {quantity.name: quantity for quantity in _OF_THE_PAGE}.get(name) or PARAMETERS[name]
+    control = (PARAMETERS | {quantity.name: quantity for quantity in _OF_THE_PAGE})[name]
     if name == "loss":
         control = replace(control, options=loss_names())
     if name == "dim":  # the page has "features per token, d" of the visitor's own data too

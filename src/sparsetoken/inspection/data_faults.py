@@ -35,7 +35,7 @@ def few_samples(counts: Indices, classes: Array) -> Finding:
     return Finding(
         "few samples of a class",
         int(counts[smallest]) < _FEW,
-        f"Class {classes.tolist()[smallest]!r} has only {counts[smallest]} samples.",
+        f"Class {classes.tolist()[smallest]!r} has only {counts[smallest]} of these samples.",
         "Findings about it are uncertain: collect more of that class first.",
         asks_for_samples=True,
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
@@ -15,13 +15,7 @@ from sparsetoken.estimators.attention_heads import AttentionHeads
 from sparsetoken.estimators.base import SequenceClassifier
 from sparsetoken.estimators.folds import auc_influence, class_signs, mean_auc
 from sparsetoken.estimators.posterior_heads import likely_kinds
-from sparsetoken.inspection.data_faults import (
-    constant,
-    duplicated,
-    few_samples,
-    outlying,
-    token_spread,
-)
+from sparsetoken.inspection import data_faults
 from sparsetoken.sequences.data import Data
 from sparsetoken.sequences.passes import attention_features, fingerprints, pooled_features
 
@@ -51,7 +45,7 @@ def diagnose(
     scores, seen = _held_out_scores(model, data)
     if refitted is not None:
         scores, seen = refitted.reshape(len(data), -1), np.ones(len(data), dtype=bool)
-    spread = token_spread(data)
+    spread = data_faults.token_spread(data)
     auc = {"model": mean_auc(scores, signs), **_simple_aucs(model, data, spread, signs)}
     held_out_counts, shifted, decisions = counts, False, None
     if reference is not None and np.isfinite(reference.scores).all(axis=1).any():
@@ -59,21 +53,23 @@ def diagnose(
         held_out = reference.scores[rows], class_signs(reference.classes)[rows]
         auc["held out"] = mean_auc(*held_out)
         held_out_counts = np.bincount(reference.classes[rows], minlength=len(counts))
-        new = scores[~seen], signs[~seen]
-        shifted = _clearly_below(_auc(*new), _auc(*held_out))
-        right = _fraction_right(*new), _fraction_right(*held_out)
-        decisions = (right[0][0], right[1][0]) if _clearly_below(*right) else None
+        new_counts = np.bincount(index[~seen], minlength=len(counts))
+        if min(*new_counts, *held_out_counts) > 1:
+            new = scores[~seen], signs[~seen]
+            shifted = _clearly_below(_auc(*new), _auc(*held_out))
+            right = _fraction_right(*new), _fraction_right(*held_out)
+            decisions = (right[0][0], right[1][0]) if _clearly_below(*right) else None
     error = float(np.sqrt(max(auc["pooled"] * (1.0 - auc["pooled"]), 0.01) / counts.min()))
     above = _above_chance(auc, counts, held_out_counts, bool(seen.any()))
     kind = _kind(model, auc, error) if above["model"] > _CERTAIN else "nothing found"
     shifted = shifted and above["reversed"] <= _CERTAIN
     findings = (
-        duplicated(data),
-        few_samples(counts, model.classes_),
-        outlying(spread),
+        data_faults.duplicated(data),
+        data_faults.few_samples(counts, model.classes_),
+        data_faults.outlying(spread),
         *_faults_of_the_scores(auc, above, shifted, decisions),
         *_faults_of_the_model(model, auc, above, kind, error, shifted),
-        constant(data),
+        data_faults.constant(data),
     )
     half = model.half_auc_
     more = None if half is None else bool(auc.get("held out", half) - half > 0.5 * error)
@@ -85,7 +81,7 @@ def diagnose(
 
 
 Measured = tuple[float, float]
-"""A number and its variance, infinite if there are too few samples to tell."""
+"""A number and its variance."""
 
 
 def _clearly_below(new: Measured, held_out: Measured) -> bool:
@@ -95,8 +91,6 @@ def _clearly_below(new: Measured, held_out: Measured) -> bool:
 
 def _auc(scores: Floats, signs: Floats) -> Measured:
     fewest = min((signs > 0).sum(axis=0).min(), (signs < 0).sum(axis=0).min())
-    if fewest < 2:
-        return 0.5, np.inf
     auc, influence = auc_influence(scores, signs)
     return auc, max(float(influence @ influence), 0.01 / float(fewest))
 
@@ -107,8 +101,6 @@ def _fraction_right(scores: Floats, signs: Floats) -> Measured:
     truth = signs.argmax(axis=1) if several else (signs[:, 0] > 0).astype(int)
     called = scores.argmax(axis=1) if several else (scores[:, 0] > 0).astype(int)
     counts = np.bincount(truth)
-    if len(counts) < 2 or counts.min() < 2:
-        return 0.5, np.inf
     right = np.bincount(truth, called == truth) / counts
     variances = np.maximum(right * (1.0 - right), 0.01) / counts
     return float(right.mean()), float(variances.sum()) / len(counts) ** 2
@@ -173,11 +165,12 @@ def _readout_auc(features: list[Floats], signs: Floats) -> float:
     for column, sign in enumerate(signs.T):
         scaled = scaler.fit_transform(features[column % len(features)])
         folds = min(5, int((sign > 0).sum()), int((sign < 0).sum()))
-        splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
-        for rows, held_out in splitter.split(scaled, sign):
-            readout = LogisticRegression(C=10.0 / len(rows), tol=1e-8, max_iter=1000)
-            readout.fit(scaled[rows], sign[rows])
-            scores[held_out, column] = readout.decision_function(scaled[held_out])
+        ridge = 10.0 / (len(sign) * (1.0 - 1.0 / folds))
+        readout = LogisticRegression(C=ridge, tol=1e-8, max_iter=1000)
+        cv = StratifiedKFold(folds, shuffle=True, random_state=0)
+        scores[:, column] = cross_val_predict(
+            readout, scaled, sign, cv=cv, method="decision_function"
+        )
     return mean_auc(scores, signs)
 
 
@@ -260,12 +253,13 @@ def _faults_of_the_model(
     )
     yield _tokens_of_the_negatives(model)
     least = min(auc["model"], auc.get("held out", auc["attention"]))
+    other = _others(model, "SparseTokenClassifier")
     yield Finding(
         "spread tells more than the model",
         not shifted and above["spread"] > _CERTAIN and auc["spread"] > least + 2.0 * error,
         f"Deviations and extremes of the tokens have AUC {auc['spread']:.3f}.",
         "The signal is not a shifted mean: "
-        + _use(model, ("SparseTokenClassifier",), "add such statistics to the features."),
+        + (f"use {other}." if other else "add such statistics to the features."),
     )
     reliability = model.query_reliability_
     doubtful = reliability < _LOW_RELIABILITY and auc.get("held out", 0.5) < _CONVINCING
@@ -283,21 +277,26 @@ def _faults_of_the_model(
         not shifted and "attention" in members and "statistics" not in members and no_better,
         f"The mean token classifies as well (AUC {auc['pooled']:.3f}, attention "
         f"{auc['attention']:.3f}).",
-        f"U{_use(model, ('SparseTokenClassifier', 'PooledClassifier'))[1:]} Or give attention more "
-        "samples.",
+        f"Use {_others(model, 'SparseTokenClassifier', 'PooledClassifier')}. Or give attention "
+        "more samples.",
         asks_for_samples=True,
     )
 
 
-def _use(model: SequenceClassifier, names: tuple[str, ...], else_do: str = "") -> str:
-    """Return advice to use other classifiers than this one."""
-    others = [name for name in names if name != type(model).__name__]
-    return f"use {' or '.join(others)}." if others else else_do
+def _others(model: SequenceClassifier, *names: str) -> str:
+    """Return those of the names that are not the classifier's own."""
+    return " or ".join(name for name in names if name != type(model).__name__)
 
 
 def _tokens_of_the_negatives(model: SequenceClassifier) -> Finding:
-    first, second = map(str, model.classes_.tolist()[:2])
-    for_first, for_second = (_sharp_auc(model, sign) for sign in (-1.0, 1.0))
+    """Compare the best sharp heads for one of two classes, by their AUC of held-out samples."""
+    best = {-1.0: 0.0, 1.0: 0.0}  # by temperature
+    for member in model.as_stack().members:
+        if isinstance(member, AttentionHeads) and member.kind == "attention":
+            for spec, auc in zip(member.specs, member.aucs, strict=False):
+                if spec.temperature in best:
+                    best[spec.temperature] = max(best[spec.temperature], auc)
+    (first, second), (for_first, for_second) = model.classes_.tolist()[:2], best.values()
     return Finding(
         "tokens of the negatives decide",
         for_first > _CONVINCING_NEGATIVES and for_first > for_second + _CLEARLY,
@@ -306,15 +305,3 @@ def _tokens_of_the_negatives(model: SequenceClassifier) -> Finding:
         f"If only {second} should be recognized by its tokens, a sequence that lacks something is "
         "mistaken for it: use SparseTokenClassifier(monotone=True).",
     )
-
-
-def _sharp_auc(model: SequenceClassifier, temperature: float) -> float:
-    """Return the best AUC, on held-out samples, of sharp heads for one of two classes."""
-    aucs = [
-        auc
-        for member in model.as_stack().members
-        if isinstance(member, AttentionHeads) and member.kind == "attention"
-        for spec, auc in zip(member.specs, member.aucs, strict=False)
-        if spec.temperature == temperature
-    ]
-    return max(aucs, default=0.0)

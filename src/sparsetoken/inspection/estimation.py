@@ -167,8 +167,6 @@ def _held_out_evidence(reference: Any) -> float:
     seen = np.isfinite(reference.scores[:, 0])
     classes = reference.classes[seen]
     counts = np.bincount(classes, minlength=2)
-    if not counts.all():
-        return 0.0
     return (mean_auc(reference.scores[seen], class_signs(classes)) - 0.5) / chance_error(counts)
 
 

@@ -30,17 +30,22 @@ class EnoughError(Exception):
     """The first picture is there."""
 
 
-def first(view, given=None):
-    """Return the first picture."""
-    sent = []
+def until_a_picture(sent):
+    """Return a function that takes lines, and stops the work when a picture is among them."""
 
     def send(line):
         sent.append(line)
         if "figures" in line:
             raise EnoughError
 
+    return send
+
+
+def first(view, given=None):
+    """Return the first picture."""
+    sent = []
     with pytest.raises(EnoughError):
-        VIEWS[view].draw(checked(view, given), send)
+        VIEWS[view].draw(checked(view, given), until_a_picture(sent))
     return merged(sent)
 
 

@@ -92,6 +92,12 @@ def test_learning_says_where_a_curve_crosses_the_target():
     assert floor == pytest.approx([expected] * 2, rel=2e-3)
 
 
+def test_the_floor_of_long_sequences_is_that_of_the_library():
+    picture = draw("learning", {"n_tokens": 500, "n_signal": 10, "signal": 3.0, "loss": "square"})
+    floor = st.theory.oracle_error(st.SparseTokenProblem(500, 10, 3.0), "bayes")
+    assert trace(picture, "Bayes floor")["y"] == pytest.approx([floor] * 2, rel=2e-3)
+
+
 def test_the_majority_is_drawn_where_classes_are_unequal():
     picture = first("learning", {"loss": "square", "positive_rate": 0.01})
     assert trace(picture, "always the larger class")["y"] == [0.01, 0.01]

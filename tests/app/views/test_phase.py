@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 
 import sparsetoken as st
-from app.views.drawing import ODD, PROBLEM, checked, draw, lines, rates, trace
+from app.views.drawing import (
+    ODD,
+    PROBLEM,
+    EnoughError,
+    checked,
+    draw,
+    first,
+    lines,
+    rates,
+    trace,
+    until_a_picture,
+)
 from sparsetoken.app.views import phase
 from sparsetoken.estimate import Estimate
 
@@ -83,6 +94,18 @@ def test_the_phase_diagram_sums_up_when_its_map_is_there():
     for said, side in zip(numbers, (1, -1), strict=False):
         won = 100 * np.mean([side * gained > math.log10(1.05) for gained in gains])
         assert float(said) == pytest.approx(won, abs=2.0)  # but for what may be numerical error
+
+
+def test_what_is_known_of_a_map_is_drawn_at_once():
+    """A visitor who moves the cross has not waited for the finer grids."""
+    given = ODD | {"x_axis": "signal", "y_axis": "reg", "n_tokens": 5}
+    before = first("phase", given)
+    sent = []
+    with pytest.raises(EnoughError):
+        phase.draw(checked("phase", given | {"signal": 6.0}), until_a_picture(sent))
+    assert "figures" in sent[0]  # nothing had to be computed for it
+    assert sent[0]["table"] == before["table"]
+    assert trace(sent[0], "now")["x"] == [6.0]
 
 
 def test_colors_of_the_phase_diagram_show_who_wins_by_little():

@@ -1,5 +1,7 @@
 // Figures of the service, in the fonts and colors of the page.
 
+const DECADES = 6; // of an axis, at the most
+
 const narrow = () => window.matchMedia("(max-width: 760px)").matches;
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -20,6 +22,18 @@ const AXIS = () => ({
     showline: true, zeroline: false, ticks: "outside", fixedrange: true,
 });
 
+// The range of a logarithmic axis without one: errors of a strong signal fall by hundred decades.
+function fit(axis, data) {
+    const heights = data.flatMap((trace) => trace.y).filter((y) => y > 0).map(Math.log10);
+    if (axis.type !== "log" || axis.range || !heights.length) {
+        return axis;
+    }
+    const high = Math.max(...heights);
+    const low = Math.max(Math.min(...heights), high - DECADES);
+    const room = 0.05 * (high - low || 1);
+    return { ...axis, range: [low - room, high + room], dtick: high - low < 3 ? "D2" : 1 };
+}
+
 function draw(element, figure, pinned) {
     const dark = document.documentElement.dataset.theme === "dark";
     const { data, layout } = JSON.parse(JSON.stringify({ ...figure, data: [...figure.data, ...pinned] }), (_, value) =>
@@ -31,10 +45,10 @@ function draw(element, figure, pinned) {
         margin: narrow() ? { l: 48, r: 10, t: 24, b: 40 } : { l: 60, r: 16, t: 30, b: 50 },
         legend: {
             orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow() ? 10 : size },
-            ...(narrow() ? { entrywidth: 0.48, entrywidthmode: "fraction" } : {}),
+            ...(narrow() && data[0].type !== "heatmap" ? { entrywidth: 0.48, entrywidthmode: "fraction" } : {}),
         },
         showlegend: true, hovermode: "closest", dragmode: false, barmode: "overlay", ...layout,
-        xaxis: { ...AXIS(), ...layout.xaxis }, yaxis: { ...AXIS(), ...layout.yaxis },
+        xaxis: { ...AXIS(), ...layout.xaxis }, yaxis: { ...AXIS(), ...fit(layout.yaxis, data) },
     }, { displayModeBar: false, responsive: true });
 }
 

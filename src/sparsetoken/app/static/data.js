@@ -18,6 +18,9 @@ export function startData({ most_bytes: most, fields }, open) {
     get("target").addEventListener("change", () => file && send(most));
     get("limits").textContent = `Sequences with labels as for “sparsetoken fit”: .csv, .npz and more, up to ${most / 1e6} MB. The file stays on this machine and is deleted when the report is made, or when you leave the page.`;
     const take = (next) => {
+        if (next && next.name !== file?.name) { // names of its columns are its own
+            get("columns").querySelectorAll("input").forEach((field) => { field.value = ""; });
+        }
         file = next ?? file;
         get("names").replaceChildren();
         send(most);

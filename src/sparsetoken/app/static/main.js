@@ -148,7 +148,6 @@ async function send(simulate = false) {
     const mine = asking = { controller: new AbortController(), view: state.view, answered: false, late: false };
     document.body.classList.add("busy");
     const again = () => mine.late && asking === mine && (send(), true);
-    let refusal = "";
     try {
         await stream("POST", `/api/views/${mine.view}`, { values: current(), simulate }, mine.controller.signal, (line) => {
             if (line.figures && !mine.answered) {
@@ -162,30 +161,31 @@ async function send(simulate = false) {
             }
             if (asking === mine) {
                 content = { ...content, ...line };
-                show();
+                show(Boolean(line.figures));
             }
         });
     } catch (error) {
         if (error.name === "AbortError" || asking !== mine || again()) {
             return;
         }
-        refusal = error.message;
-        document.body.classList.add(error instanceof LostError ? "lost" : "refused");
         if (error instanceof LostError) {
+            document.body.classList.add("lost");
+            get("sentence").textContent = error.message;
             setTimeout(() => asking === null && state.view !== OWN && send(), RETRY);
+        } else {
+            document.body.classList.add("refused");
+            complaint = complaint.endsWith(error.message) ? complaint : `${complaint} ${error.message}`.trim();
+            get("sentence").textContent = complaint; // until something moves
         }
     }
     if (asking === mine) {
         stop();
-        if (refusal) {
-            complaint = get("sentence").textContent = refusal; // until something moves
-        }
     }
 }
 
 // ---- showing
 
-function show() {
+function show(redraw = true) {
     if (!content?.figures || state.view === OWN) {
         return;
     }
@@ -198,7 +198,9 @@ function show() {
     document.body.classList.toggle("working", Boolean(progress) && asking !== null);
     get("pin").hidden = !pins(figures).length;
     get("unpin").hidden = !state.pin;
-    plot(get("figure"), figures, state.pin?.curves);
+    if (redraw) { // many lines are signs of life only
+        plot(get("figure"), figures, state.pin?.curves);
+    }
 }
 
 // Show the controls of the view, and of those only what matters.

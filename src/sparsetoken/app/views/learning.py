@@ -27,7 +27,6 @@ _MOST_NUMBERS = 1_500_000  # in the matrix that a vectorized simulation fits
 _MOST_OPTIMUM = 2_000  # tokens times signal tokens, for the best possible curve; one is quick
 _OPTIMUM_POINTS = 256
 _MOST_TOKENS = 400_000  # in the positives of a simulation of the best learner
-_MOST_FLOOR = 20_000  # tokens times signal tokens up to which the Bayes floor is drawn
 _PYTHON = """
 for alpha in (1.0, 5.0, {alpha_max}):
     attention = st.theory.two_step_risk(
@@ -52,18 +51,14 @@ def has_optimum(values: Values) -> bool:
 
 
 def risks(values: Values, model: str, alphas: list[float], fine: bool = False) -> Any:
-    """Return what the theory of a model says at each alpha."""
+    """Return what the theory of a model says at each alpha; ``fine`` averages over more points."""
     problem = make_problem(values)
     if model == "optimal":
         return optimal(problem, alphas, n_points=_OPTIMUM_POINTS)  # all from one table
-    known = values | ({"n_points": _points(values, fine)} if model == "two-step" else {})
+    points = 256 if not fine else 4096 if values["n_tokens"] <= 128 else 1024
+    known = values | ({"n_points": points} if model == "two-step" else {})
     settings = {name: known[name] for name in get(model).settings if name in known}
     return get(model).theory(problem, alphas, settings)
-
-
-def _points(values: Values, fine: bool) -> int:
-    """Return how many points the law of the attention features gets: fewer for long sequences."""
-    return 256 if not fine else 4096 if values["n_tokens"] <= 128 else 1024
 
 
 def _value(risk: Any, values: Values) -> float:
@@ -147,7 +142,8 @@ def _picture(values: Values, alphas: list[float], predicted: Any, full: bool = F
     ends = _LOWEST, values["alpha_max"]
     traces = [*curves]
     if shown.name == "test_error":
-        traces += levels(values, ends, _floor(values) if full else None)
+        floor = float(oracle_error(make_problem(values), "bayes")) if full else None
+        traces += levels(values, ends, floor)
     title = shown.label
     if shown.name == "recall":
         title += f" at {per_cent(values['fpr'])} false positives"
@@ -172,15 +168,6 @@ def levels(values: Values, ends: tuple[float, float], floor: float | None) -> li
 
 def _majority(values: Values) -> float:
     return float(min(values["positive_rate"], 1.0 - values["positive_rate"]))
-
-
-def _floor(values: Values) -> float | None:
-    """Return the least error of any classifier, if it is quickly computed."""
-    size = values["n_tokens"] * values["n_signal"]
-    points = 256 if size > _MOST_OPTIMUM else 1024
-    if size > _MOST_FLOOR:
-        return None
-    return float(oracle_error(make_problem(values), "bayes", n_points=points))
 
 
 def _sentence(values: Values, curves: list[fig.Trace], full: bool) -> str:

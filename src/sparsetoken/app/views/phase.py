@@ -37,7 +37,8 @@ pooled = st.theory.risk(problem, "pooled", alpha=alpha, reg=reg, loss=training["
 print(attention.test_error, pooled.test_error)  # at the cross of the map
 """
 Errors = tuple[Estimate, Estimate]
-Places = dict[tuple[float, float], Errors | None]
+Places = dict[tuple[float, float], Errors]
+"""By their values along both axes; where no problem is possible, there is none."""
 
 
 def along(name: str, size: int) -> list[Any]:
@@ -49,21 +50,17 @@ def along(name: str, size: int) -> list[Any]:
     return sorted({round(v) for v in places}) if control.whole else places
 
 
-def _errors(values: Values, alphas: list[float]) -> list[Errors | None]:
-    """Return the errors of attention and of pooling at each alpha; None stands for no problem."""
-    if values["n_signal"] > values["n_tokens"]:
-        return [None] * len(alphas)
+def _errors(values: Values, alphas: list[float]) -> list[Errors]:
+    """Return the errors of attention and of pooling at each alpha."""
     both = [risks(values, model, alphas) for model in ("two-step", "pooled")]
     return [(ours.test_error, theirs.test_error) for ours, theirs in zip(*both, strict=True)]
 
 
-def gain(pair: Errors | None) -> float | None:
+def gain(pair: Errors) -> float:
     """Return how many powers of ten attention's error is below that of pooling.
 
     What may be numerical error counts as none: no edge is drawn through noise.
     """
-    if pair is None:
-        return None
     doubt = math.hypot(*(2 * error.uncertainty / (error + _LEAST) for error in pair))
     ratio = math.log((pair[1] + _LEAST) / (pair[0] + _LEAST))
     return math.copysign(max(abs(ratio) - doubt, 0.0), ratio) / math.log(10.0)
@@ -87,36 +84,37 @@ def draw(values: Values, send: Send) -> None:
         raise ValueError("the two axes must differ")
     now = f"at the cross {_text(*_errors(values, [values['alpha']]))}"
     xs, ys = along(across, _SIZE[0]), along(up, _SIZE[1])
+    grids = [(_every(xs, right), _every(ys, above)) for right, above in _STRIDES]
     pairs_at = _remembered(tuple((n, v) for n, v in values.items() if n not in (across, up)))
-    for right, above in _STRIDES:
-        columns, rows = _every(xs, right), _every(ys, above)
-        known, last = len(pairs_at), (right, above) == _STRIDES[-1]
-        _fill(values, columns, rows, pairs_at, send)
-        if len(pairs_at) > known or last:
+    for grid, finer in zip(grids, [*grids[1:], None], strict=True):
+        for cases in _missing(values, *grid, pairs_at):
+            pairs = _errors(cases[0], [case["alpha"] for case in cases])
+            pairs_at |= {(c[across], c[up]): pair for c, pair in zip(cases, pairs, strict=True)}
+            send(Line())  # a visitor may have moved on
+        if finer is None or _missing(values, *finer, pairs_at):
             sentence = f"{now.capitalize()}; the map is being drawn."
-            if last:  # an unfinished map would give other fractions
+            if finer is None:  # an unfinished map would give other fractions
                 sentence = _sentence(values, pairs_at, now)
-            picture = _picture(values, columns, rows, pairs_at) | Line(sentence=sentence)
+            picture = _picture(values, *grid, pairs_at) | Line(sentence=sentence)
             send(picture)
     (drawn,) = picture["figures"]
     for best in _best_possible(values):
         send(Line(figures=[drawn | {"data": [*drawn["data"], best]}]))
 
 
-def _fill(
-    values: Values, columns: list[float], rows: list[float], pairs_at: Places, send: Send
-) -> None:
-    """Compute what a grid has more than the map so far: alphas together, one from the next."""
+def _missing(
+    values: Values, columns: list[float], rows: list[float], pairs_at: Places
+) -> list[list[Values]]:
+    """Return what a grid has more than the map so far: alphas together, one from the next."""
     across, up = values["x_axis"], values["y_axis"]
     axes = {across: columns, up: rows}
     alphas = axes.pop("alpha", [values["alpha"]])
+    missing = []
     for others in product(*axes.values()):
         cases = [values | dict(zip(axes, others, strict=True)) | {"alpha": a} for a in alphas]
         new = [case for case in cases if (case[across], case[up]) not in pairs_at]
-        if new:
-            pairs = _errors(new[0], [case["alpha"] for case in new])
-            pairs_at |= {(c[across], c[up]): pair for c, pair in zip(new, pairs, strict=True)}
-            send(Line())  # a visitor may have moved on
+        missing.append([case for case in new if case["n_signal"] <= case["n_tokens"]])
+    return [cases for cases in missing if cases]
 
 
 def _best_possible(values: Values) -> list[fig.Trace]:
@@ -146,10 +144,10 @@ def _picture(values: Values, columns: list[float], rows: list[float], pairs_at: 
     across, up, dim = values["x_axis"], values["y_axis"], values["features"]
     looks = _ON_MAP, "x", 11
     cross = fig.markers("now", [values[across]], [values[up]], *looks, showlegend=False)
-    traces = [*_map(columns, rows, [[pairs_at[x, y] for x in columns] for y in rows]), cross]
+    traces = [*_map(columns, rows, [[pairs_at.get((x, y)) for x in columns] for y in rows]), cross]
     x_axis = fig.quantity_axis(across, (columns[0], columns[-1]), dim)
     y_axis = fig.quantity_axis(up, (rows[0], rows[-1]), dim)
-    table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items() if pair is not None]
+    table = [(x, y, *map(float, pair)) for (x, y), pair in pairs_at.items()]
     return Line(
         figures=[fig.figure(x_axis, y_axis, traces)],
         table=fig.by_column((across, up, "two-step", "pooled"), table),
@@ -161,7 +159,7 @@ def _map(x: list[float], y: list[float], pairs: list[list[Errors | None]]) -> It
 
     The colors are as light on a dark page, so that the lines are black there, too.
     """
-    z = [[None if (g := gain(pair)) is None else shade(g) for pair in row] for row in pairs]
+    z = [[pair and shade(gain(pair)) for pair in row] for row in pairs]
     over = {"x": x, "y": y, "z": z}
     ends = (bytes.fromhex(look(model).color[1:]) for model in ("pooled", "two-step"))
     low, high = (f"rgb{tuple(channels)}" for channels in ends)
@@ -169,8 +167,8 @@ def _map(x: list[float], y: list[float], pairs: list[list[Errors | None]]) -> It
     ticks = {text: shade(math.log10(ratio)) for text, ratio in _TICKS.items()}
     bar: Any = {"title": {"text": "pooled error / attention error", "side": "right"}}
     bar |= {"tickvals": [*ticks.values()], "ticktext": [*ticks], "outlinewidth": 0, "thickness": 12}
-    hover = {"text": [[_text(pair) for pair in row] for row in pairs], "hoverongaps": False}
-    hover["hovertemplate"] = "%{text}<extra></extra>"
+    hover: Any = {"hoverongaps": False, "hovertemplate": "%{text}<extra></extra>"}
+    hover["text"] = [[pair and _text(pair) for pair in row] for row in pairs]
     looks = {"zmax": 1, "zsmooth": "best", "colorbar": bar}
     yield {"type": "heatmap"} | over | colors | hover | looks
     for at in (shade(-_EDGE), shade(_EDGE)):
@@ -180,14 +178,12 @@ def _map(x: list[float], y: list[float], pairs: list[list[Errors | None]]) -> It
         yield {"type": "contour", "line": line, "contours": contours} | over | hidden
 
 
-def _text(pair: Errors | None) -> str:
-    if pair is None:
-        return "no such problem"
+def _text(pair: Errors) -> str:
     return f"attention errs on {per_cent(pair[0])}, pooling on {per_cent(pair[1])}"
 
 
 def _sentence(values: Values, pairs_at: Places, now: str) -> str:
-    gains = [number for pair in pairs_at.values() if (number := gain(pair)) is not None]
+    gains = list(map(gain, pairs_at.values()))
     won, lost = (per_cent(sum(g * s > _EDGE for g in gains) / len(gains)) for s in (1, -1))
     across, up = PARAMETERS[values["x_axis"]].label, PARAMETERS[values["y_axis"]].label
     return (
