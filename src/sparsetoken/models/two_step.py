@@ -59,7 +59,7 @@ class TwoStepAttention(Attention):
         """
         from sparsetoken.theory import alignment
         from sparsetoken.theory.features import get_model
-        from sparsetoken.theory.readout.risk import solve_along
+        from sparsetoken.theory.readout.risk import solve_each
         from sparsetoken.theory.two_steps import possible_rates
 
         problem, split, steps = study.problem, choice["split"], _best_steps(study, choice)
@@ -74,7 +74,7 @@ class TwoStepAttention(Attention):
             cosines = cosine_quantiles(learned, moved, study.dim)
         alpha, sharpness = (1.0 - split) * study.alpha, choice["sharpness"]
         places = [(get_model("attention", c, sharpness, n_points), alpha) for c in cosines]
-        return list[Any](solve_along(problem, places, choice["reg"], choice["loss"]))
+        return list[Any](solve_each(problem, places, choice["reg"], choice["loss"]))
 
     def draw_query(self, draw: Draw) -> Any:
         """Draw the query that the two steps learn."""
