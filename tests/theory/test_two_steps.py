@@ -114,11 +114,22 @@ def test_edge_cases():
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("alpha", 0.0), ("alpha", -1.0), ("beta", -1.0), ("lr_bias", math.nan), ("loss", "log")],
+    [
+        *[("alpha", 0.0), ("alpha", -1.0), ("alpha", "x"), ("beta", -1.0), ("lr_bias", math.nan)],
+        *[("lr_readout", 1e300), ("loss", "log"), ("center", "x")],
+    ],
 )
 def test_bad_argument_is_named(argument, value):
     with pytest.raises(ValueError, match=f"^{argument} must"):
         alignment(SparseTokenProblem(5), **{"alpha": 1.0, argument: value})
+    if argument in ("alpha", "lr_readout", "loss"):
+        with pytest.raises(ValueError, match=f"^{argument} must"):
+            best_bias_rate(
+                SparseTokenProblem(5, positive_rate=0.3), **{"alpha": 1.0, argument: value}
+            )
+    if argument != "alpha":
+        with pytest.raises(ValueError, match=f"^{argument} must"):
+            sample_query(SparseTokenProblem(5), 9, 9, **{"loss": "logistic", argument: value})
 
 
 def test_centered_step_with_sequences_as_long_as_the_dimension():

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sparsetoken.losses import get_loss
 from sparsetoken.models.attention import Attention
 from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Range, StudySize
 from sparsetoken.models.readout import RIDGES
@@ -79,7 +78,6 @@ class TwoStepAttention(Attention):
     def draw_query(self, draw: Draw) -> Any:
         """Draw the query that the two steps learn."""
         steps = {name: draw.settings[name] for name in TWO_STEPS}
-        steps["loss"] = get_loss(steps["loss"])
         return sample_query(
             draw.problem, draw.n_samples(0), draw.dim, random_state=draw.rng, **steps
         )

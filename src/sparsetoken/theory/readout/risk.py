@@ -162,7 +162,8 @@ def two_step_risk(  # type: ignore[misc]  # the overloads leave out what does no
     [0.041, 0.032]
     """
     rates: dict[str, Any] = {"beta": beta, "lr_readout": lr_readout, "lr_bias": lr_bias}
-    first, second = as_list(alpha0), as_list(alpha1)
+    first = [check_real("alpha0", a, 0.0, above=True, infinite=True) for a in as_list(alpha0)]
+    second = [_check_ratio("alpha1", a) for a in as_list(alpha1)]
     first = first if is_several(alpha0) else first * len(second)
     second = second if is_several(alpha1) else second * len(first)
     if len(first) != len(second):
@@ -198,7 +199,7 @@ def solve_each(
     results: list[Risk] = []
     before: tuple[Readout, Readout] | None = None
     for model, samples in places:
-        alpha = check_within("alpha", samples, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
+        alpha = _check_ratio("alpha", samples)
         if best:
             ridge, coarse = _best_ridge(problem, model, alpha, loss, before and before[0])
             before = coarse, coarse
@@ -208,6 +209,10 @@ def solve_each(
     if not all(result.converged for result in results):
         warn_not_converged(f"risk of {results[0].model.name}")
     return results
+
+
+def _check_ratio(name: str, value: Any) -> float:
+    return check_within(name, value, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
 
 
 def _best_ridge(

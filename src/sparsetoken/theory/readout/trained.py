@@ -29,7 +29,7 @@ from sparsetoken.theory.readout.solver import (
 )
 from sparsetoken.theory.separation import law_capacity
 
-_RESOLUTION = 3.0  # of the averages over G, see envelope_averages.py
+RESOLUTION = 3.0  # of the averages over G, see envelope_averages.py
 _RIDGELESS = 1e-10  # of a feature's variance: stands for the limit of no ridge
 
 
@@ -188,7 +188,7 @@ def solve_point(
     if ridge == 0.0 and math.isfinite(ratio):
         ridge = _without_ridge(law, ratio, alpha, loss)
     objective = ReadoutObjective(law.points, loss, ratio, ridge)
-    coarse, saddle = _solve_law(law, objective._replace(resolution=_RESOLUTION), before)
+    coarse, saddle = _solve_law(law, objective._replace(resolution=RESOLUTION), before)
     if not (saddle.converged or fits_perfectly(objective, saddle.value)):
         coarse, saddle = _solve_law(law, objective, None)  # once more without grids
     moves = _batch_moves(law, saddle)
@@ -268,7 +268,7 @@ def coarser(law: FeatureLaw, objective: ReadoutObjective) -> ReadoutObjective:
     """Return the same for the first batch of points alone, with averages on coarse grids."""
     if law.batches == 1:
         return objective._replace(resolution=math.inf)
-    return objective._replace(points=law.batch(0).points, resolution=0.5 * _RESOLUTION)
+    return objective._replace(points=law.batch(0).points, resolution=0.5 * RESOLUTION)
 
 
 def _solve_law(
