@@ -7,13 +7,12 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
 from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
-from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
+from sparsetoken.performance import LEAST_UNCERTAINTY, Performance, error_rate
 from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.envelope_averages import Moments
 from sparsetoken.theory.features import FeatureModel
@@ -138,8 +137,7 @@ class Risk(Performance, kw_only=True):
         # The prox is monotone, and 0 at r = step·ℓ′(0).
         edge = step * self.loss.derivative(np.zeros_like(step), p.label)
         margin = p.label * (score_mean(p, readout) - edge)
-        deviation = np.maximum(p.scale * readout.norm_rest, 1e-300)
-        return p.average(ndtr(-margin / deviation))
+        return p.average(error_rate(margin, p.scale * readout.norm_rest))
 
     def on(self, problem: Problem) -> Performance:
         """Return the performance of the same classifier on another problem.
