@@ -117,7 +117,7 @@ def test_longer_sequences_whole_and_by_windows():
     assert crowd.windowed(30).recall(0.01) > 1.5 * crowd.recall(0.01)
     assert whole.windowed(6).threshold(0.01) > trained.threshold(0.01)
     with pytest.raises(
-        ValueError, match="n_windows must divide the number of tokens, 60, .* got 7"
+        ValueError, match=r"n_windows must divide the number of tokens, 60, .* got 7"
     ):
         whole.windowed(7)
     with pytest.raises(ValueError, match="windows need sequences of one length"):
