@@ -201,7 +201,7 @@ def solve_each(
     for model, samples in places:
         alpha = _check_ratio("alpha", samples)
         if best:
-            ridge, coarse = _best_ridge(problem, model, alpha, loss, before and before[0])
+            ridge, coarse = _best_ridge(problem, model, alpha, loss)
             before = coarse, coarse
         found = solve_point(problem, model, alpha, ridge, loss, before)
         before = found._path if found.converged and math.isfinite(alpha) else None
@@ -216,7 +216,7 @@ def _check_ratio(name: str, value: Any) -> float:
 
 
 def _best_ridge(
-    problem: Problem, model: FeatureModel, alpha: float, loss: Loss, start: Readout | None
+    problem: Problem, model: FeatureModel, alpha: float, loss: Loss
 ) -> tuple[float, Readout]:
     """Return the ridge of the least test error, and the solution there on the first batch.
 
@@ -229,9 +229,9 @@ def _best_ridge(
     tried: dict[float, Readout] = {}
 
     def error(decade: float) -> float:
-        near = min(tried, key=lambda other: abs(other - decade), default=None)
+        near = min(tried, key=lambda other: abs(other - decade), default=math.inf)
         objective = coarser(law, ReadoutObjective(law.points, loss, ratio, unit * 10.0**decade))
-        saddle = solve(objective, start if near is None else tried[near], 1e-6)
+        saddle = solve(objective, tried[near] if abs(near - decade) < 1.5 else None, 1e-6)
         tried[decade] = saddle.readout
         if not saddle.converged or any_bias(saddle):
             return 1.0  # worse than any
