@@ -160,3 +160,9 @@ def test_centring_changes_nothing_that_the_bias_has_balanced():
     rare = SparseTokenProblem(10, 1, 5.0, 0.2)
     assert alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0).anti_aligned
     assert not alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0, center=True).anti_aligned
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_one_class_has_no_best_rate_of_the_bias(rate):
+    with pytest.raises(ValueError, match="^positive_rate must be"):
+        best_bias_rate(SparseTokenProblem(5, positive_rate=rate), alpha=1.0, n_samples=9.0)

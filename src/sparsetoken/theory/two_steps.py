@@ -225,7 +225,7 @@ def best_bias_rate(
     alpha = check_real("alpha", alpha, low=0.0, above=True, infinite=True)
     lr_readout = check_real("lr_readout", lr_readout, low=0.0, high=LARGEST_RATE)
     n_samples = check_real("n_samples", n_samples, low=0.0, above=True, infinite=True)
-    check_problem(problem)
+    check_real("positive_rate", check_problem(problem).positive_rate, low=1e-6, high=1.0 - 1e-6)
     calibrated = _calibrated_rate(get_loss(loss), problem.positive_rate)
     any_rate = math.isinf(alpha) or (len(problem.groups) == 2 and problem.positive_rate == 0.5)
     if calibrated is not None and any_rate:
