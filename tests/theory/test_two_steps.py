@@ -164,5 +164,5 @@ def test_centring_changes_nothing_that_the_bias_has_balanced():
 
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_one_class_has_no_best_rate_of_the_bias(rate):
-    with pytest.raises(ValueError, match="^positive_rate must be"):
+    with pytest.raises(ValueError, match=r"^positive_rate must be"):
         best_bias_rate(SparseTokenProblem(5, positive_rate=rate), alpha=1.0, n_samples=9.0)
