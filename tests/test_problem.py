@@ -219,3 +219,10 @@ def test_ragged_training_and_test_sequences():
 def test_the_first_line_about_samples_warns_of_new_directions():
     first = SparseTokenProblem.sample.__doc__.splitlines()[0]
     assert "new signal direction unless one is given" in first
+
+
+def test_windows_divide_the_tokens_and_hold_the_signal():
+    assert SparseTokenProblem(12, 3).windows(4) == SparseTokenProblem(3, 3)
+    for n_windows in (5, 6):
+        with pytest.raises(ValueError, match=f"^n_windows must divide .* got {n_windows}"):
+            SparseTokenProblem(12, 3).windows(n_windows)

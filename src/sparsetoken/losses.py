@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import ArrayLike
+from scipy.optimize.elementwise import find_root
 from scipy.special import ndtr
 
 from sparsetoken._njit import njit
@@ -84,8 +84,19 @@ class Loss(Named):
         raise NotImplementedError
 
     def prox(self, z: Any, y: Any, scale: Any) -> Any:
-        """Return the minimizer p of scale·ℓ(p; y) + (p − z)²/2."""
-        return _bracketed_prox(self, z, y, scale)
+        """Return the minimizer p of scale·ℓ(p; y) + (p − z)²/2.
+
+        It is the root of p − z + scale·ℓ′(p), between z and z − scale·ℓ′(z).
+        """
+        z, y, scale = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (z, y, scale)))
+        end = z - scale * self.derivative(z, y)
+        found = find_root(
+            lambda p, z, y, scale: p - z + scale * self.derivative(p, y),
+            (np.minimum(z, end), np.maximum(z, end)),
+            args=(z, y, scale),
+        )
+        # On a straight piece the end is the root, but for rounding.
+        return np.where(found.success, found.x, end)[()]
 
     def average(self, mean: Any, deviation: Any, y: Any) -> Any:
         """Return E[ℓ(mean + deviation·G; y)] for a standard normal G."""
@@ -302,30 +313,3 @@ def _average(loss: Loss, mean: Any, deviation: Any, y: Any, step: float) -> Any:
     for g, weight in zip(*map(np.ndarray.tolist, gaussian_rule(step)), strict=True):
         total = total + weight * loss.value(mean + deviation * g, y)
     return total
-
-
-def _bracketed_prox(loss: Any, z: ArrayLike, y: ArrayLike, scale: ArrayLike) -> Floats:
-    """Prox of any convex loss: Newton's method kept inside a bracket that shrinks at every step.
-
-    With the monotone residual F(p) = p − z + scale·ℓ′(p), the answer lies between z and
-    z − scale·ℓ′(z).
-    """
-    z, y, scale = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (z, y, scale)))
-    end = z - scale * loss.derivative(z, y)
-    low, high = np.minimum(z, end), np.maximum(z, end)
-    p, previous = z.copy(), high - low
-    for step in range(200):
-        residual = p - z + scale * loss.derivative(p, y)
-        low = np.where(residual < 0, p, low)
-        high = np.where(residual < 0, high, p)
-        new = p - residual / (1.0 + scale * loss.second_derivative(p, y))
-        # A step that leaves the bracket, or every third one, halves the bracket instead, so that a
-        # kink or a flat stretch costs at most three times a bisection.
-        halve = ~((low <= new) & (new <= high)) | ((step % 3 == 2) & (high - low > 0.5 * previous))
-        new = np.where(halve, 0.5 * (low + high), new)
-        if step % 3 == 2:
-            previous = high - low
-        moved, p = np.abs(new - p), new
-        if np.all(moved <= 4e-16 * np.maximum(np.abs(p), np.abs(z))):
-            break
-    return p[()]

@@ -185,7 +185,7 @@ class Performance(Record):
         p = law.points
         if self.n_windows == 1:
             margin = p.label * score_mean(p, readout)
-            return p.average(ndtr(-_divide(margin, p.scale * readout.norm_rest)))
+            return p.average(error_rate(margin, p.scale * readout.norm_rest))
         rate = float(p.weight[p.label > 0].sum())
         alarm, recall = (
             self._above(law, readout, y, 0.0) if weight > 0.0 else 0.0
@@ -267,7 +267,7 @@ class Performance(Record):
             return float(trapezoid(recall, alarm))
         gap = np.subtract.outer(score_mean(positive, readout), score_mean(negative, readout))
         spread = readout.norm_rest * np.hypot.outer(positive.scale, negative.scale)
-        return min(float(positive.weight @ ndtr(_divide(gap, spread)) @ negative.weight), 1.0)
+        return min(float(positive.weight @ error_rate(-gap, spread) @ negative.weight), 1.0)
 
 
 def find_threshold(above: Callable[[float], float], rate: float, low: float, high: float) -> float:
@@ -317,7 +317,7 @@ def _log_below(points: Points, readout: Readout, thresholds: Floats) -> Floats:
     return np.log1p(-np.minimum(_survival(points, readout, thresholds), 1.0 - 1e-16))
 
 
-def _divide(value: Floats, deviation: Floats) -> Floats:
-    """Ratio that is ±∞ where there is no noise, and 0 where there is no value either."""
+def error_rate(margin: Floats, deviation: Floats) -> Floats:
+    """Probability of a Gaussian below zero; one that is exactly zero counts half."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(value == 0.0, 0.0, value / deviation)
+        return np.asarray(ndtr(-np.where(margin == 0.0, 0.0, margin / deviation)))

@@ -155,10 +155,11 @@ class Problem:
         if n_windows == 1:
             return self
         length = self.only_length("windows need")
-        if length % n_windows:
+        most = length // max(kind.n_signal for kind in self.kinds)
+        if length % n_windows or n_windows > most:
             raise ValueError(
-                f"n_windows must divide the number of tokens, got {n_windows} windows of "
-                f"{length} tokens"
+                f"n_windows must divide the number of tokens, {length}, and be at most {most} for "
+                f"the signal to fit, got {n_windows}"
             )
         return self.map(lambda kind: replace(kind, n_tokens=length // n_windows))
 

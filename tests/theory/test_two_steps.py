@@ -114,11 +114,22 @@ def test_edge_cases():
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("alpha", 0.0), ("alpha", -1.0), ("beta", -1.0), ("lr_bias", math.nan), ("loss", "log")],
+    [
+        *[("alpha", 0.0), ("alpha", -1.0), ("alpha", "x"), ("beta", -1.0), ("lr_bias", math.nan)],
+        *[("lr_readout", 1e300), ("loss", "log"), ("center", "x")],
+    ],
 )
 def test_bad_argument_is_named(argument, value):
     with pytest.raises(ValueError, match=f"^{argument} must"):
         alignment(SparseTokenProblem(5), **{"alpha": 1.0, argument: value})
+    if argument in ("alpha", "lr_readout", "loss"):
+        with pytest.raises(ValueError, match=f"^{argument} must"):
+            best_bias_rate(
+                SparseTokenProblem(5, positive_rate=0.3), **{"alpha": 1.0, argument: value}
+            )
+    if argument != "alpha":
+        with pytest.raises(ValueError, match=f"^{argument} must"):
+            sample_query(SparseTokenProblem(5), 9, 9, **{"loss": "logistic", argument: value})
 
 
 def test_centered_step_with_sequences_as_long_as_the_dimension():
@@ -149,3 +160,9 @@ def test_centring_changes_nothing_that_the_bias_has_balanced():
     rare = SparseTokenProblem(10, 1, 5.0, 0.2)
     assert alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0).anti_aligned
     assert not alignment(rare, alpha=2.0, lr_readout=2.0, lr_bias=0.0, center=True).anti_aligned
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_one_class_has_no_best_rate_of_the_bias(rate):
+    with pytest.raises(ValueError, match=r"^positive_rate must be"):
+        best_bias_rate(SparseTokenProblem(5, positive_rate=rate), alpha=1.0, n_samples=9.0)

@@ -129,14 +129,14 @@ class ReadoutTheory(OracleTheory):
     def risk(self) -> Any:
         """The solved readout. Those of the curve with many samples come first: half the work."""
         from sparsetoken.theory.features import get_model
-        from sparsetoken.theory.readout.risk import solve_along
+        from sparsetoken.theory.readout.risk import solve_each
 
         ordered = sorted(self.curve, key=lambda one: -one.alpha)
         places = [
             (get_model(one.architecture, **one.query_arguments), one.alpha) for one in ordered
         ]
         reg, loss = self.settings["reg"], self.settings["loss"]
-        for one, risk in zip(ordered, solve_along(self.problem, places, reg, loss), strict=True):
+        for one, risk in zip(ordered, solve_each(self.problem, places, reg, loss), strict=True):
             one.__dict__["risk"] = risk
         return self.__dict__["risk"]
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from sparsetoken.losses import get_loss
 from sparsetoken.models.attention import Attention
 from sparsetoken.models.base import QUERY, TWO_STEPS, Draw, Range, StudySize
 from sparsetoken.models.readout import RIDGES
@@ -60,7 +59,7 @@ class TwoStepAttention(Attention):
         """
         from sparsetoken.theory import alignment
         from sparsetoken.theory.features import get_model
-        from sparsetoken.theory.readout.risk import solve_along
+        from sparsetoken.theory.readout.risk import solve_each
         from sparsetoken.theory.two_steps import possible_rates
 
         problem, split, steps = study.problem, choice["split"], _best_steps(study, choice)
@@ -75,12 +74,11 @@ class TwoStepAttention(Attention):
             cosines = cosine_quantiles(learned, moved, study.dim)
         alpha, sharpness = (1.0 - split) * study.alpha, choice["sharpness"]
         places = [(get_model("attention", c, sharpness, n_points), alpha) for c in cosines]
-        return list[Any](solve_along(problem, places, choice["reg"], choice["loss"]))
+        return list[Any](solve_each(problem, places, choice["reg"], choice["loss"]))
 
     def draw_query(self, draw: Draw) -> Any:
         """Draw the query that the two steps learn."""
         steps = {name: draw.settings[name] for name in TWO_STEPS}
-        steps["loss"] = get_loss(steps["loss"])
         return sample_query(
             draw.problem, draw.n_samples(0), draw.dim, random_state=draw.rng, **steps
         )

@@ -1,15 +1,17 @@
 """Two gradient steps from zero, sampled in O(n + d) (docs/theory, sections 3 and 7)."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetoken._types import Floats
-from sparsetoken._validation import check_real
+from sparsetoken._validation import check_flag, check_real
 from sparsetoken.estimate import Record
+from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Problem, RandomState, prepare_sample
+
+_LARGEST_RATE = 1e12  # products of rates stay finite
 
 
 class LearnedQuery(Record):
@@ -90,7 +92,7 @@ def sample_query(
     n_samples: int,
     dim: int,
     *,
-    loss: Any,
+    loss: str | Loss,
     beta: float = 1.0,
     lr_readout: float = 1.0,
     lr_bias: float = 1.0,
@@ -110,8 +112,8 @@ def sample_query(
         The model the samples come from.
     n_samples, dim : int
         Number of samples and features per token.
-    loss : object
-        A loss with a method ``derivative(z, y)``, for instance ``Logistic()``.
+    loss : str or Loss
+        The loss.
     beta : float, default=1.0
         Inverse temperature of the attention.
     lr_readout, lr_bias, lr_query : float
@@ -128,21 +130,21 @@ def sample_query(
     >>> import sparsetoken as st
     >>> problem = st.SparseTokenProblem(n_tokens=10, signal=5.0)
     >>> st.sampling.sample_query(
-    ...     problem, n_samples=2000, dim=1000, loss=st.losses.Logistic(), random_state=0
+    ...     problem, n_samples=2000, dim=1000, loss="logistic", random_state=0
     ... )
     LearnedQuery(cosine=0.9592, query_norm=1.5940, sharpness=1.5940, dim=1000)
     """
-    beta = check_real("beta", beta, low=0.0)
-    rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
+    rates = {"beta": beta, "lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
     for name, rate in rates.items():
-        check_real(name, rate, low=0.0)
+        check_real(name, rate, low=0.0, high=_LARGEST_RATE)
+    loss = get_loss(loss)
     rng, directions = prepare_sample(problem, n_samples, dim, random_state, direction)
     samples = _Samples(problem, n_samples, directions, rng)
     residual = np.asarray(loss.derivative(np.zeros(n_samples), samples.sign))
     readout, pooled_score = _readout_step(samples, residual, lr_readout, rng)
     bias = -lr_bias * float(residual.mean())
     slope = np.asarray(loss.derivative(pooled_score + bias, samples.sign))
-    if center:
+    if check_flag("center", center):
         slope = slope - slope.mean()
     query = _query_step(samples, slope / samples.length, readout, rng)
     query *= -lr_query * beta / n_samples

@@ -8,7 +8,6 @@ Tokens are exchangeable, so the noise is drawn sorted, the largest first: the fe
 coordinates then carry the tokens that get the weight, and the error falls by four to ten.
 """
 
-import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -129,25 +128,17 @@ def attention_law(
     """
     kinds = list(dict.fromkeys(replace(group.kind, positive_rate=0.5) for group in problem.groups))
     each = max(n_points // len(kinds), min(n_points, _FEWEST))
-    shapes: dict[tuple[int, int], list[SparseTokenProblem]] = {}
-    for kind in kinds:
-        shapes.setdefault((kind.n_tokens, kind.n_signal), []).append(kind)
     # Law by what it depends on: length, signal tokens and strength; for negatives the length.
     columns: dict[Any, list[Floats]] = {}
-    for batch, (shape, alike) in itertools.product(range(BATCHES), shapes.items()):
-        # Kinds of one shape share a Sobol sequence: each has a block of it, a net by itself.
-        n_blocks = 1 << (len(alike) - 1).bit_length()
-        noise = token_noise(alike[0], each, batch, n_blocks)
-        blocks = np.split(noise, n_blocks)[: len(alike)]
-        used = noise[: len(alike) * len(blocks[0])]
-        samples: list[tuple[Any, Floats, float]] = [(shape[0], used, 0.0)]
-        samples += [
-            ((*shape, kind.signal), block, kind.signal)
-            for kind, block in zip(alike, blocks, strict=True)
-        ]
-        for name, rows, signal in samples:
-            triple = _features(rows, shape[1], signal, pooling, cosine, sharpness)
-            columns.setdefault(name, []).append(triple)
+    for batch in range(BATCHES):
+        drawn: Counter[tuple[int, int]] = Counter()
+        for kind in kinds:
+            shape = kind.n_tokens, kind.n_signal
+            noise = token_noise(kind, each, batch + BATCHES * drawn[shape])
+            drawn[shape] += 1
+            for name, signal in ((kind.n_tokens, 0.0), ((*shape, kind.signal), kind.signal)):
+                triple = _features(noise, kind.n_signal, signal, pooling, cosine, sharpness)
+                columns.setdefault(name, []).append(triple)
     joined = {key: np.concatenate(column, axis=1) for key, column in columns.items()}
     probabilities: Counter[tuple[Any, bool, float]] = Counter()
     for kind, positive, label, probability in problem.groups:
@@ -174,18 +165,14 @@ def _features(
     return np.stack([along, sine * on_signal, scale])
 
 
-def token_noise(
-    problem: SparseTokenProblem, n_points: int, batch: int, n_blocks: int = 1
-) -> Floats:
+def token_noise(problem: SparseTokenProblem, n_points: int, batch: int) -> Floats:
     """Return the normals of one batch, (points, n_tokens), the same for the same arguments.
 
-    The batches together have ``n_points`` rows, or as many as bounded work allows, times a number
-    of blocks that is a power of 2. The columns of the signal tokens come first; theirs, and the
-    others', are sorted in each row.
+    :data:`BATCHES` of them have ``n_points`` rows, or as many as bounded work allows. The columns
+    of the signal tokens come first; theirs, and the others', are sorted in each row.
     """
     affordable = max(16 * BATCHES, min(n_points, _MOST_NUMBERS // problem.n_tokens))
     rows = 1 << max(4, round(math.log2(affordable / BATCHES)))  # Sobol points come in powers of 2
-    rows *= n_blocks
     small = rows * problem.n_tokens <= _CACHED_NUMBERS
     draw = _cached_noise if small else _draw_noise
     return draw(problem.n_tokens, problem.n_signal, rows, batch)

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.optimize import brentq
 
 from sparsetoken._types import Floats
-from sparsetoken._validation import check_real
+from sparsetoken._validation import check_flag, check_real
 from sparsetoken.estimate import Record
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.envelope_averages import envelope_moments
 
-_LARGEST = 1e12  # rate or inverse temperature: products of them stay finite
+LARGEST_RATE = 1e12  # rate or inverse temperature: products of them stay finite
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,11 @@ def alignment(
     False
     """
     alpha = check_real("alpha", alpha, low=0.0, above=True, infinite=True)
-    beta = check_real("beta", beta, low=0.0, high=_LARGEST)
+    beta = check_real("beta", beta, low=0.0, high=LARGEST_RATE)
     rates = {"lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
     for name, rate in rates.items():
-        check_real(name, rate, low=0.0, high=_LARGEST)
-    loss = get_loss(loss)
+        check_real(name, rate, low=0.0, high=LARGEST_RATE)
+    center, loss = check_flag("center", center), get_loss(loss)
     check_problem(problem)
     steps = _two_steps(problem, loss, alpha, lr_readout, lr_bias, center)
     limit = _two_steps(problem, loss, math.inf, lr_readout, lr_bias, center)
@@ -222,8 +222,10 @@ def best_bias_rate(
     >>> round(st.theory.alignment(rare, alpha=2.0, lr_bias=rate).cosine, 2)
     0.85
     """
+    alpha = check_real("alpha", alpha, low=0.0, above=True, infinite=True)
+    lr_readout = check_real("lr_readout", lr_readout, low=0.0, high=LARGEST_RATE)
     n_samples = check_real("n_samples", n_samples, low=0.0, above=True, infinite=True)
-    check_problem(problem)
+    check_real("positive_rate", check_problem(problem).positive_rate, low=1e-6, high=1.0 - 1e-6)
     calibrated = _calibrated_rate(get_loss(loss), problem.positive_rate)
     any_rate = math.isinf(alpha) or (len(problem.groups) == 2 and problem.positive_rate == 0.5)
     if calibrated is not None and any_rate:

@@ -88,7 +88,10 @@ def test_one_token_leaves_nothing_to_attend_to():
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("alpha", 0.0), ("reg_query", 0.0), ("reg_readout", -1.0), ("loss", "hinge"), ("beta", 0.0)],
+    [
+        *[("alpha", 0.0), ("alpha", 1e300), ("reg_query", 0.0), ("reg_readout", -1.0)],
+        *[("reg_readout", 1e-300), ("loss", "hinge"), ("beta", 0.0), ("beta", 1e300)],
+    ],
 )
 def test_bad_argument_is_named(argument, value):
     arguments = {"alpha": 1.0, "reg_query": 0.1, "reg_readout": 0.1, argument: value}

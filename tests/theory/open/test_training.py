@@ -128,8 +128,8 @@ def test_same_arguments_same_numbers():
     ("argument", "value"),
     [
         ("steps", 0), ("alpha", 0.0), ("alpha", math.inf), ("batches", "old"), ("loss", "hinge"),
-        ("beta", -1.0), ("lr_query", -1.0), ("lr_bias", [1.0, 2.0, 3.0]), ("reg", -1.0),
-        ("n_points", 10),
+        ("beta", -1.0), ("beta", 1e300), ("lr_query", -1.0), ("lr_bias", [1.0, 2.0, 3.0]),
+        ("reg", -1.0), ("n_points", 10),
     ],
 )  # fmt: skip
 def test_bad_argument_is_named(argument, value):

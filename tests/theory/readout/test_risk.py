@@ -49,8 +49,11 @@ def test_best_ridge_of_populations_and_of_the_protocol():
         found.test_error
         < risk(TWO_LENGTHS, "attention", alpha=2.0, reg=1e-5, n_points=2048, **QUERY).test_error
     )
-    curve = two_step_risk(PROBLEM, alpha0=[1.0, 2.0], alpha1=[1.0, 2.0], reg="best", n_points=2048)
+    options = {"reg": "best", "n_points": 2048}
+    curve = two_step_risk(PROBLEM, alpha0=[1.0, 2.0], alpha1=[1.0, 2.0], **options)
     assert curve[1].test_error < curve[0].test_error
+    alone = two_step_risk(PROBLEM, alpha0=2.0, alpha1=2.0, **options)
+    assert curve[1].reg == alone.reg
     with pytest.raises(ValueError, match="reg must be"):
         risk(PROBLEM, "pooled", alpha=2.0, reg="worst")
 
@@ -113,7 +116,9 @@ def test_longer_sequences_whole_and_by_windows():
     crowd = blunt.on(SparseTokenProblem(300, 1, 4.0, 0.3))  # the signal drowns among 300 tokens
     assert crowd.windowed(30).recall(0.01) > 1.5 * crowd.recall(0.01)
     assert whole.windowed(6).threshold(0.01) > trained.threshold(0.01)
-    with pytest.raises(ValueError, match="n_windows must divide the number of tokens, got 7"):
+    with pytest.raises(
+        ValueError, match=r"n_windows must divide the number of tokens, 60, .* got 7"
+    ):
         whole.windowed(7)
     with pytest.raises(ValueError, match="windows need sequences of one length"):
         trained.on(TWO_LENGTHS).windowed(2)
@@ -169,6 +174,12 @@ def test_a_single_ratio_goes_with_each_of_a_sequence():
     assert curve[0].cosine == curve[1].cosine
     with pytest.raises(ValueError, match="alpha0 and alpha1 must be equally many, got 3 and 2"):
         two_step_risk(problem, alpha0=[1.0, 2.0, 3.0], alpha1=[1.0, 2.0], reg=1e-2)
+
+
+@pytest.mark.parametrize("argument", ["alpha0", "alpha1"])
+def test_each_of_the_two_ratios_is_named(argument):
+    with pytest.raises(ValueError, match=f"^{argument} must be .* got -1"):
+        two_step_risk(PROBLEM, **{"alpha0": 1.0, "alpha1": 1.0, "reg": 0.1, argument: -1.0})
 
 
 def test_two_steps_on_a_huge_signal_say_what_to_lower():

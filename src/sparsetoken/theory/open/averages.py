@@ -14,10 +14,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from sparsetoken._types import Floats
 from sparsetoken.losses import Loss
+from sparsetoken.performance import error_rate
 from sparsetoken.pooling import Softmax
 from sparsetoken.problem import Group
 from sparsetoken.theory.envelope_averages import envelope_moments
@@ -105,17 +105,11 @@ def gaussian_averages(
             m.hh * c2,
             m.h,
             m.envelope,
-            _error(group.label * (mean + offset), sd * c),
+            error_rate(group.label * (mean + offset), sd * c),
         ]
     )
     each[:2] *= group.kind.signal
     return each.mean(axis=1)
-
-
-def _error(margin: Floats, deviation: Floats) -> Floats:
-    """Probability of a negative margin; a margin of exactly zero is right half of the time."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return ndtr(-np.where(margin == 0.0, 0.0, margin / deviation))
 
 
 def influence_sums(

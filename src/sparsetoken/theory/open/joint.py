@@ -88,7 +88,7 @@ def joint_risk(
     alpha : float
         Samples per dimension.
     reg_query, reg_readout : float
-        Ridges on query and readout, > 0.
+        Ridges on query and readout, at least 1e-8.
     loss : str or object, default="logistic"
         "logistic", "square" or another smooth loss.
     beta : float, default=1.0
@@ -114,10 +114,10 @@ def joint_risk(
             f"n_kinds must be 1 for joint_risk, got {problem.n_kinds}: at the minimum one query "
             "may side with one kind of signal, which the theory does not follow"
         )
-    alpha = check_real("alpha", alpha, low=0.0, above=True)
+    alpha = check_real("alpha", alpha, low=1e-9, high=1e9)
     by_name = {"reg_query": reg_query, "reg_readout": reg_readout}
-    ridges = np.array([check_real(*item, low=0.0, above=True) for item in by_name.items()])
-    beta = check_real("beta", beta, low=0.0, above=True)
+    ridges = np.array([check_real(*item, low=1e-8, high=1e9) for item in by_name.items()])
+    beta = check_real("beta", beta, low=1e-9, high=1e6)
     n_points = check_count("n_points", n_points, minimum=256)
     smooth = check_smooth(get_loss(loss))
     if max(problem.lengths) == 1:

@@ -14,6 +14,7 @@ from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.features import BATCHES, DEFAULT_POINTS
 from sparsetoken.theory.open.fresh import NewSamples, Schedule, run_fresh, run_online
 from sparsetoken.theory.open.reused import MOST_STEPS, run_reused
+from sparsetoken.theory.two_steps import LARGEST_RATE
 
 _TURNS = 8  # sets of points that an online run alternates between
 _LARGEST_ERROR = 0.05  # of cosine or test error, for a result to count as converged
@@ -150,8 +151,8 @@ def training(
         np.stack(rates, axis=1),
         of_bias,
         check_real("alpha", alpha, low=0.0, above=True),
-        check_real("reg", reg, low=0.0),
-        check_real("beta", beta, low=0.0),
+        check_real("reg", reg, low=0.0, high=LARGEST_RATE),
+        check_real("beta", beta, low=0.0, high=LARGEST_RATE),
     )
     smooth = check_smooth(get_loss(loss))
     n_points = check_count("n_points", n_points, minimum=256)
@@ -168,8 +169,8 @@ def training(
 
 def _per_step(name: str, rate: Any, steps: int) -> Floats:
     if np.ndim(rate) == 0:
-        return np.full(steps, check_real(name, rate, low=0.0))
-    rates = [check_real(name, one, low=0.0) for one in rate]
+        return np.full(steps, check_real(name, rate, low=0.0, high=LARGEST_RATE))
+    rates = [check_real(name, one, low=0.0, high=LARGEST_RATE) for one in rate]
     if len(rates) != steps:
         raise ValueError(
             f"{name} must be a number or have one for each of {steps} steps, got {rate!r}"

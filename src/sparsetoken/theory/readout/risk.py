@@ -8,20 +8,19 @@ import math
 from collections.abc import Iterable
 from typing import Any, Literal, overload
 
-import numpy as np
 from scipy.optimize import minimize_scalar
 
 from sparsetoken._validation import as_list, check_real, check_within, is_several
 from sparsetoken.estimate import warn_not_converged
-from sparsetoken.law import FeatureLaw, Readout
+from sparsetoken.law import Readout
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.performance import Performance
 from sparsetoken.pooling import Pooling
 from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.features import DEFAULT_POINTS, LARGEST_SHARPNESS, FeatureModel, get_model
 from sparsetoken.theory.readout.saddle import ReadoutObjective
-from sparsetoken.theory.readout.solver import shifted, solve
-from sparsetoken.theory.readout.trained import RESOLUTION, Risk, any_bias, solve_point
+from sparsetoken.theory.readout.solver import solve
+from sparsetoken.theory.readout.trained import Risk, any_bias, coarser, solve_point
 from sparsetoken.theory.two_steps import alignment
 
 _RIDGES = -6.0, 3.0  # decades of the ridge among which the best is searched
@@ -60,7 +59,7 @@ def risk(  # type: ignore[misc]  # the overloads leave out what does not decide 
         The classifier. All but the first two need ``cosine`` and, except "hardmax", ``sharpness``.
     alpha : float or sequence of float
         Training samples per dimension; ``math.inf`` for the population limit. A sequence gives a
-        list of results, each solved from the one before.
+        list of results.
     reg : float or "best"
         Ridge λ ≥ 0. Zero is the limit of a vanishing ridge: the minimum-norm solution for the
         square loss, and for the others defined above capacity only. "best" is the one with the
@@ -95,7 +94,7 @@ def risk(  # type: ignore[misc]  # the overloads leave out what does not decide 
     """
     alphas = as_list(alpha)
     classifier = get_model(model, cosine, sharpness, n_points)
-    results = solve_along(problem, [(classifier, each) for each in alphas], reg, loss)
+    results = solve_each(problem, [(classifier, each) for each in alphas], reg, loss)
     return results if is_several(alpha) else results[0]
 
 
@@ -136,7 +135,7 @@ def two_step_risk(  # type: ignore[misc]  # the overloads leave out what does no
         The model of the data.
     alpha0, alpha1 : float or sequence of float
         Samples per dimension for the query and for the readout. Sequences, equally long, give a
-        list of results, each solved from the one before; a number goes with every one of the other.
+        list of results; a number goes with every one of the other.
     reg : float or "best"
         Ridge of the readout, as in :func:`risk`.
     loss : str or object, default="logistic"
@@ -163,7 +162,8 @@ def two_step_risk(  # type: ignore[misc]  # the overloads leave out what does no
     [0.041, 0.032]
     """
     rates: dict[str, Any] = {"beta": beta, "lr_readout": lr_readout, "lr_bias": lr_bias}
-    first, second = as_list(alpha0), as_list(alpha1)
+    first = [check_real("alpha0", a, 0.0, above=True, infinite=True) for a in as_list(alpha0)]
+    second = [_check_ratio("alpha1", a) for a in as_list(alpha1)]
     first = first if is_several(alpha0) else first * len(second)
     second = second if is_several(alpha1) else second * len(first)
     if len(first) != len(second):
@@ -180,90 +180,62 @@ def two_step_risk(  # type: ignore[misc]  # the overloads leave out what does no
             )
         model = get_model("attention", learned.cosine, learned.sharpness, n_points)
         places.append((model, for_readout))
-    results = solve_along(problem, places, reg, loss)
+    results = solve_each(problem, places, reg, loss)
     return results if is_several(alpha0) or is_several(alpha1) else results[0]
 
 
-def solve_along(
+def solve_each(
     problem: Problem,
     places: Iterable[tuple[FeatureModel, float]],
     reg: Ridge,
     loss: Any,
 ) -> list[Risk]:
-    """Solve for each model with its samples per dimension, from the solutions before it."""
+    """Solve for each model with its samples per dimension, from the solution before it."""
     best = isinstance(reg, str) and reg == "best"
-    fixed = 0.0 if best else check_within("reg", reg, _LEAST_RIDGE, _LARGEST_RIDGE, 0.0)
+    ridge = 0.0 if best else check_within("reg", reg, _LEAST_RIDGE, _LARGEST_RIDGE, 0.0)
     loss = get_loss(loss)
     check_problem(problem)
     check_real("positive_rate", problem.positive_rate, low=1e-6, high=1.0 - 1e-6)
     results: list[Risk] = []
+    before: tuple[Readout, Readout] | None = None
     for model, samples in places:
-        alpha = check_within("alpha", samples, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
-        law = model.law(problem, problem)
+        alpha = _check_ratio("alpha", samples)
         if best:
-            before = results[-1] if results else None
-            fixed, start = _best_ridge(problem, model, law, alpha, loss, before)
-        else:
-            start = _predict(results, alpha)
-        results.append(solve_point(problem, model, law, alpha, fixed, loss, start))
+            ridge, coarse = _best_ridge(problem, model, alpha, loss)
+            before = coarse, coarse
+        found = solve_point(problem, model, alpha, ridge, loss, before)
+        before = found._path if found.converged and math.isfinite(alpha) else None
+        results.append(found)
     if not all(result.converged for result in results):
         warn_not_converged(f"risk of {results[0].model.name}")
     return results
 
 
+def _check_ratio(name: str, value: Any) -> float:
+    return check_within(name, value, _LEAST_RATIO, _LARGEST_RATIO, math.inf)
+
+
 def _best_ridge(
-    problem: Problem,
-    model: FeatureModel,
-    law: FeatureLaw,
-    alpha: float,
-    loss: Loss,
-    before: Risk | None,
-) -> tuple[float, tuple[Readout, Readout] | None]:
+    problem: Problem, model: FeatureModel, alpha: float, loss: Loss
+) -> tuple[float, Readout]:
     """Return the ridge of the least test error, and the solution there on the first batch.
 
     The first batch of points suffices: the error is flat around the best ridge.
     """
-    coarse = law.batch(0)
-    resolution = RESOLUTION / 2 if law.batches > 1 else math.inf
-    unit = coarse.points.average(coarse.points.scale**2)  # a ridge of as much as a feature varies
+    law = model.law(problem, problem)
+    first = law.batch(0)
+    unit = first.points.average(first.points.scale**2)  # a ridge of as much as a feature varies
     ratio = model.ratio(problem, alpha)
     tried: dict[float, Readout] = {}
 
     def error(decade: float) -> float:
-        near = min(tried, key=lambda other: abs(other - decade), default=None)
-        first = None if before is None else before._path[0]
-        reg = unit * 10.0**decade
-        objective = ReadoutObjective(coarse.points, loss, ratio, reg, resolution=resolution)
-        saddle = solve(objective, first if near is None else tried[near], 1e-6)
+        near = min(tried, key=lambda other: abs(other - decade), default=math.inf)
+        objective = coarser(law, ReadoutObjective(law.points, loss, ratio, unit * 10.0**decade))
+        saddle = solve(objective, tried[near] if abs(near - decade) < 1.5 else None, 1e-6)
         tried[decade] = saddle.readout
         if not saddle.converged or any_bias(saddle):
             return 1.0  # worse than any
-        return float(Performance(coarse, saddle.readout, loss).test_error)
+        return float(Performance(first, saddle.readout, loss).test_error)
 
-    def least(low: float, high: float) -> float:
-        options = {"xatol": 0.3}
-        found = minimize_scalar(error, bounds=(low, high), method="bounded", options=options)
-        return float(found.x)
-
-    low, high = _RIDGES
-    if before is not None:  # the best ridge of a neighbor is near, and so are the solutions
-        middle = min(max(math.log10(max(before.reg / unit, 1e-300)), low), high)
-        low, high = max(middle - 0.7, low), min(middle + 0.7, high)
-    decade = least(low, high)
-    if (decade < low + 0.15 and low > _RIDGES[0]) or (decade > high - 0.15 and high < _RIDGES[1]):
-        decade = least(*_RIDGES)  # it was not so near
-    return unit * 10.0**decade, (tried[decade], tried[decade])
-
-
-def _predict(results: list[Risk], alpha: float) -> tuple[Readout, Readout] | None:
-    """Extrapolate the readouts of a curve's last points to the next one, linearly in log α."""
-    solved = [r for r in results[-2:] if r.converged and math.isfinite(r.alpha)]
-    if not solved or not math.isfinite(alpha):
-        return None
-    if len(solved) == 1 or solved[0].alpha == solved[1].alpha:
-        return solved[-1]._path
-    before, last = solved
-    ratio = math.log(alpha / last.alpha) / math.log(last.alpha / before.alpha)
-    ratio = min(max(ratio, 0.0), 1.0)  # not further than the last step went
-    steps = ratio * np.subtract(last._path, before._path)
-    return shifted(last._path[0], steps[0]), shifted(last._path[1], steps[1])
+    found = minimize_scalar(error, bounds=_RIDGES, method="bounded", options={"xatol": 0.3})
+    return unit * 10.0 ** float(found.x), tried[float(found.x)]

@@ -7,13 +7,12 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from sparsetoken._types import Floats
 from sparsetoken.estimate import Estimate
 from sparsetoken.law import FeatureLaw, Readout, score_mean
 from sparsetoken.losses import Loss
-from sparsetoken.performance import LEAST_UNCERTAINTY, Performance
+from sparsetoken.performance import LEAST_UNCERTAINTY, Performance, error_rate
 from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.envelope_averages import Moments
 from sparsetoken.theory.features import FeatureModel
@@ -138,8 +137,7 @@ class Risk(Performance, kw_only=True):
         # The prox is monotone, and 0 at r = step·ℓ′(0).
         edge = step * self.loss.derivative(np.zeros_like(step), p.label)
         margin = p.label * (score_mean(p, readout) - edge)
-        deviation = np.maximum(p.scale * readout.norm_rest, 1e-300)
-        return p.average(ndtr(-margin / deviation))
+        return p.average(error_rate(margin, p.scale * readout.norm_rest))
 
     def on(self, problem: Problem) -> Performance:
         """Return the performance of the same classifier on another problem.
@@ -178,21 +176,19 @@ class Risk(Performance, kw_only=True):
 def solve_point(
     problem: Problem,
     model: FeatureModel,
-    law: FeatureLaw,
     alpha: float,
     reg: float,
     loss: Loss,
     before: tuple[Readout, Readout] | None,
 ) -> Risk:
     """Solve for one classifier; ``before`` is the path of a neighboring one, to start from."""
-    ratio, ridge = model.ratio(problem, alpha), reg
+    law, ratio, ridge = model.law(problem, problem), model.ratio(problem, alpha), reg
     if ridge == 0.0 and math.isfinite(ratio):
         ridge = _without_ridge(law, ratio, alpha, loss)
-    objective = ReadoutObjective(law.points, loss, ratio, ridge, resolution=RESOLUTION)
-    coarse, saddle = _solve_law(law, objective, before)
+    objective = ReadoutObjective(law.points, loss, ratio, ridge)
+    coarse, saddle = _solve_law(law, objective._replace(resolution=RESOLUTION), before)
     if not (saddle.converged or fits_perfectly(objective, saddle.value)):
-        # Once more from scratch, without grids.
-        coarse, saddle = _solve_law(law, objective._replace(resolution=math.inf), None)
+        coarse, saddle = _solve_law(law, objective, None)  # once more without grids
     moves = _batch_moves(law, saddle)
     converged = saddle.converged and not any_bias(saddle) and not _held_by_few(law, saddle)
     return Risk(
@@ -266,6 +262,13 @@ def _without_ridge(law: FeatureLaw, ratio: float, alpha: float, loss: Loss) -> f
     return 0.0
 
 
+def coarser(law: FeatureLaw, objective: ReadoutObjective) -> ReadoutObjective:
+    """Return the same for the first batch of points alone, with averages on coarse grids."""
+    if law.batches == 1:
+        return objective._replace(resolution=math.inf)
+    return objective._replace(points=law.batch(0).points, resolution=0.5 * RESOLUTION)
+
+
 def _solve_law(
     law: FeatureLaw, objective: ReadoutObjective, before: tuple[Readout, Readout] | None
 ) -> tuple[Readout, Saddle]:
@@ -273,21 +276,20 @@ def _solve_law(
 
     ``before`` has both solutions at a neighboring point: they differ by about the same there.
     """
-    if law.batches == 1:
-        saddle = solve(objective._replace(resolution=math.inf), before and before[1])
-        first = saddle.readout
-    else:
-        coarse = objective._replace(points=law.batch(0).points, resolution=objective.resolution / 2)
-        begun = solve(coarse, before and before[0], 1e-6)
-        first = start = begun.readout
+    several = law.batches > 1
+    begun = saddle = solve(
+        coarser(law, objective), before and before[0], 1e-6 if several else 1e-12
+    )
+    if several:
+        near = begun.readout
         if before is not None:
-            start = shifted(first, np.subtract(before[1], before[0]))
+            near = shifted(near, np.subtract(before[1], before[0]))
         smoothing = begun.done.objective.smoothing if begun.converged else 0.0
-        fine = objective._replace(smoothing=smoothing)
         tolerance = 1e-5 if objective.loss.smooth else 1e-9  # Newton is slower at a kink
-        saddle = solve(fine, start if begun.converged else None, tolerance)
+        fine = objective._replace(smoothing=smoothing)
+        saddle = solve(fine, near if begun.converged else None, tolerance)
     right = is_stationary(law, saddle.done, saddle.readout)
-    return first, saddle._replace(converged=saddle.converged and right)
+    return begun.readout, saddle._replace(converged=saddle.converged and right)
 
 
 def _batch_moves(law: FeatureLaw, saddle: Saddle) -> Floats:
