@@ -184,5 +184,5 @@ def test_a_curve_that_is_no_text(refused, tmp_path):
     refused(
         ("plan", "curve", path, "--error", "0.1"),
         2,
-        "x.npz: the curve must have a column n_samples",
+        "x.npz: the curve must have columns n_samples",
     )
