@@ -7,7 +7,11 @@ that was stopped goes on where it was.
 
 A row has accuracy and AUC with standard errors, and the differences to the first of ``--models``,
 paired by fold. ``--models sparsetoken,only-attention,only-pooled,only-statistics`` sets the stack
-beside each kind of member alone. How right probabilities are: ``benchmarks.calibration``.
+beside each kind of member alone; ``without-sharp``, ``-posterior``, ``-mean``, ``-kernel`` and
+``-trees`` are the stack without one. How right probabilities are: ``benchmarks.calibration``.
+
+``python -m benchmarks.bags families`` does the same on families of simulated sequences, 100 of each
+to learn from.
 """
 
 import time
@@ -20,8 +24,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.families import STORED, Labels, bag_sets
-from benchmarks.peers import ALONE, MODELS, installed
+from benchmarks.families import STORED, Labels, bag_sets, families, generator
+from benchmarks.peers import ABLATED, MODELS, installed
 from benchmarks.report import Kept, Table, plus_minus, run
 from sparsetoken import Sequences
 
@@ -45,7 +49,7 @@ def fit_all(name: str, X: Sequences, y: Labels, model: str, rounds: int, store: 
 
     def fit(train: Labels, test: Labels) -> Fit:
         start = time.process_time()
-        fitted = (MODELS | ALONE)[model]().fit(X[train], y[train])
+        fitted = (MODELS | ABLATED)[model]().fit(X[train], y[train])
         took = time.process_time() - start
         scores = fitted.decision_function(X[test])
         accuracy = float(np.mean((scores > 0) == y[test]))
@@ -79,5 +83,21 @@ def main(
             table.add(name, model, size, *means, *gaps, measured[2].mean())
 
 
+def on_families(*, draws: int = 3, models: str = ",".join(["sparsetoken", *ABLATED])) -> None:
+    """Print the AUC of each model on new sequences of a family, and the mean over families."""
+    names, rows, sources = models.split(","), [], families(None)
+    table = Table("family:12", *(f"{name}:18.3f" for name in names))
+    for family, source in sources.items():
+        aucs = np.zeros(len(names))
+        for draw in range(draws):
+            (X, y), (new, labels) = source.split(min(100, source.most), generator(family, draw))
+            for column, name in enumerate(names):
+                scores = (MODELS | ABLATED)[name]().fit(X, y).decision_function(new)
+                aucs[column] += roc_auc_score(labels, scores) / draws
+        rows.append(aucs)
+        table.add(family, *aucs)
+    table.add("all", *np.mean(rows, axis=0))
+
+
 if __name__ == "__main__":
-    run(main)
+    run(main, families=on_families)

@@ -19,6 +19,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import sparsetoken as st
+from sparsetoken.estimators.attention_heads import AttentionHeads, PooledHeads
+from sparsetoken.estimators.kernel_heads import KernelHeads
+from sparsetoken.estimators.posterior_heads import PosteriorHeads
+from sparsetoken.estimators.trees import Trees
 from sparsetoken.sequences.sequences import as_sequences
 
 Labels = NDArray[np.int64]
@@ -119,20 +123,20 @@ class InstanceMachine(BaseEstimator):  # type: ignore[misc]
         return np.maximum.reduceat(scores, X.offsets[:-1])
 
 
-class OneKind(st.SparseTokenClassifier):
-    """The members of one kind alone, weighed and calibrated in the same way."""
+class SomeMembers(st.SparseTokenClassifier):
+    """Some of the members, weighed and calibrated in the same way."""
 
-    kind = ""
+    kept: Callable[[Any], bool]
 
     def _members(self, n_tokens: int | None) -> list[Any]:
-        return [member for member in super()._members(n_tokens) if member.name == self.kind]
+        return [member for member in super()._members(n_tokens) if type(self).kept(member)]
 
     def _name_the_leading_head(self, *_: Any) -> None:
         """Trees have no heads."""
 
 
-def one_kind(name: str) -> Any:
-    return type(name.title(), (OneKind,), {"kind": name})(random_state=0)
+def some_members(kept: Callable[[Any], bool]) -> Any:
+    return type("Some", (SomeMembers,), {"kept": staticmethod(kept)})(random_state=0)
 
 
 OURS: Makers = {
@@ -155,7 +159,27 @@ MODELS: Makers = {
     "probe": lambda: torch_peer("AttentionProbe"),
     "abmil": lambda: torch_peer("EmbeddedABMIL"),
 }
-ALONE: Makers = {
-    f"only-{name}": partial(one_kind, name) for name in ("attention", "pooled", "statistics")
+
+
+def is_named(name: str, member: Any) -> bool:
+    return bool(member.name == name)
+
+
+def is_no(kind: type, member: Any) -> bool:
+    return type(member) is not kind
+
+
+ABLATED: Makers = {
+    f"only-{name}": partial(some_members, partial(is_named, name))
+    for name in ("attention", "pooled", "statistics")
+} | {
+    f"without-{name}": partial(some_members, partial(is_no, kind))
+    for name, kind in (
+        ("sharp", AttentionHeads),
+        ("posterior", PosteriorHeads),
+        ("mean", PooledHeads),
+        ("kernel", KernelHeads),
+        ("trees", Trees),
+    )
 }
-"""What the stack of all kinds should not be worse than."""
+"""The stack with one kind of members alone, and without one kind."""
