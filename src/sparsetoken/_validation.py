@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 if TYPE_CHECKING:
     import numpy as np
 
+LARGEST_RATE = 1e12  # learning rate or inverse temperature: products of them stay finite
+
 T = TypeVar("T")
 
 

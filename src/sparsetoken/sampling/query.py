@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetoken._types import Floats
-from sparsetoken._validation import check_flag, check_real
+from sparsetoken._validation import LARGEST_RATE, check_flag, check_real
 from sparsetoken.estimate import Record
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Problem, RandomState, prepare_sample
-
-_LARGEST_RATE = 1e12  # products of rates stay finite
 
 
 class LearnedQuery(Record):
@@ -59,11 +57,6 @@ class LearnedQuery(Record):
     def cosine(self) -> float:
         """Cosine between the query and the signal's direction; 0 for a zero query."""
         return self.query_overlap / (self.query_norm or 1.0)
-
-    @property
-    def cosines(self) -> Floats:
-        """Cosine between the query and each of the directions."""
-        return np.asarray(self.directions @ self.query / (self.query_norm or 1.0))
 
     @property
     def sharpness(self) -> float:
@@ -136,7 +129,7 @@ def sample_query(
     """
     rates = {"beta": beta, "lr_readout": lr_readout, "lr_bias": lr_bias, "lr_query": lr_query}
     for name, rate in rates.items():
-        check_real(name, rate, low=0.0, high=_LARGEST_RATE)
+        check_real(name, rate, low=0.0, high=LARGEST_RATE)
     loss = get_loss(loss)
     rng, directions = prepare_sample(problem, n_samples, dim, random_state, direction)
     samples = _Samples(problem, n_samples, directions, rng)

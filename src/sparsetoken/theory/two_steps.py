@@ -8,13 +8,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from sparsetoken._types import Floats
-from sparsetoken._validation import check_flag, check_real
+from sparsetoken._validation import LARGEST_RATE, check_flag, check_real
 from sparsetoken.estimate import Record
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.envelope_averages import envelope_moments
-
-LARGEST_RATE = 1e12  # rate or inverse temperature: products of them stay finite
 
 
 @dataclass(frozen=True)

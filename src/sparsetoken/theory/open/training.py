@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from sparsetoken._types import Floats, Indices
-from sparsetoken._validation import check_choice, check_count, check_real
+from sparsetoken._validation import LARGEST_RATE, check_choice, check_count, check_real
 from sparsetoken.estimate import ConvergenceWarning, Record, standard_error
 from sparsetoken.losses import Loss, get_loss
 from sparsetoken.problem import Problem, check_problem
 from sparsetoken.theory.features import BATCHES, DEFAULT_POINTS
 from sparsetoken.theory.open.fresh import NewSamples, Schedule, run_fresh, run_online
 from sparsetoken.theory.open.reused import MOST_STEPS, run_reused
-from sparsetoken.theory.two_steps import LARGEST_RATE
 
 _TURNS = 8  # sets of points that an online run alternates between
 _LARGEST_ERROR = 0.05  # of cosine or test error, for a result to count as converged
